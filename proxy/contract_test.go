@@ -353,7 +353,7 @@ func TestRequestID(t *testing.T) {
 func TestPages(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	home := f.get("/")
-	home.want(t, http.StatusOK, `href="/api/gamestatus"`, "每天60秒读懂世界")
+	home.want(t, http.StatusOK, `href="/api/gamestatus"`, "60 秒读世界")
 	home.header(t, "Content-Type", "text/html")
 	f.get("/readyz").want(t, http.StatusServiceUnavailable, "draining")
 	f.server.SetReady(true)

@@ -28,13 +28,14 @@ const (
 	laneAgent
 	laneHint
 	laneLoop
+	laneLanguage
 )
 
 func laneFields() []string {
 	own := []string{
 		laneAcceptEncoding: "Accept-Encoding", laneIfNoneMatch: "If-None-Match", laneRequestID: "X-Request-Id",
 		laneXForwardedFor: "X-Forwarded-For", laneForwarded: "Forwarded", laneAgent: "User-Agent",
-		laneHint: "Sec-Ch-Ua-Mobile", laneLoop: loop.Header,
+		laneHint: "Sec-Ch-Ua-Mobile", laneLoop: loop.Header, laneLanguage: "Accept-Language",
 	}
 	for _, name := range slices.Concat(through.Deciding(), web.Routing(), varyingFields()) {
 		if !slices.Contains(own, name) {
@@ -122,7 +123,7 @@ func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *meaning {
 // picture of a link that is drawn; if it does not lie ready, net/http draws anew, so a picture
 // that was not fetched yet comes a little later.
 func (a *prepared) find(rt *route, parsed *meaning, q *express.Request) bool {
-	want := wantOf(&parsed.in, q.Lines(laneAcceptEncoding))
+	want := wantOf(&parsed.in, q.Query, q.Lines(laneAcceptEncoding), q.Lines(laneLanguage))
 	if !rt.space.Ready(parsed.key, want, q.Arrived, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
 		return false
 	}

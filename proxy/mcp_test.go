@@ -105,6 +105,10 @@ func TestToolsOfAgents(t *testing.T) {
 		if tool.Title == "" || tool.Description == "" || !tool.Annotations.ReadOnlyHint {
 			t.Errorf("%+v", tool)
 		}
+		here := slices.Contains([]string{"ipinfo", "qrcode", "sfz"}, tool.Name) // of the others, somebody else may be asked
+		if *tool.Annotations.OpenWorldHint == here {
+			t.Errorf("%s: openWorldHint is %v", tool.Name, !here)
+		}
 	}
 	for _, e := range f.server.Catalog().Endpoints {
 		if !slices.Contains(names, e.Name) {
@@ -386,7 +390,7 @@ func TestManyAgents(t *testing.T) {
 // TestToolsInBothLanguages: a client gets descriptions in the language that it prefers, else in Chinese.
 func TestToolsInBothLanguages(t *testing.T) {
 	f := withTools(newFront(t, nil, replayed))
-	f.post(listMessage, "Accept-Language", "zh-CN,zh;q=0.9").want(t, 200, "每天60秒读懂世界", "26：动漫卡通")
-	f.post(listMessage).want(t, 200, "每天60秒读懂世界")
-	f.post(listMessage, "Accept-Language", "en").want(t, 200, "A short daily digest", "26: Anime")
+	f.post(listMessage, "Accept-Language", "zh-CN,zh;q=0.9").want(t, 200, "60 秒读世界", "26：动漫卡通")
+	f.post(listMessage).want(t, 200, "60 秒读世界")
+	f.post(listMessage, "Accept-Language", "en").want(t, 200, "Fifteen one-line news items", "26: Anime (its number")
 }

@@ -33,7 +33,7 @@ func TestPagesForBrowsers(t *testing.T) {
 		"/":        {"<title>Sundry</title>", "<title>Sundry</title>"},
 		"/docs":    {"<title>Docs · Sundry</title>", "<title>文档 · Sundry</title>"},
 		"/docs/":   {"<title>Docs · Sundry</title>", "<title>文档 · Sundry</title>"},
-		"/docs/ip": {"<title>ip · Sundry</title>", "<title>ip · Sundry</title>"},
+		"/docs/ip": {"<title>IP address lookup · Sundry</title>", "<title>IP 归属地查询 · Sundry</title>"},
 	} {
 		for accept, want := range map[string]int{"en-GB,en;q=0.9": 0, "zh-CN,zh;q=0.9,en;q=0.8": 1, "": 1, "fr": 1} {
 			a := f.get(path, "Accept-Language", accept)

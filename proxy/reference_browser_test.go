@@ -20,6 +20,7 @@ func TestEndpointPagesInABrowser(t *testing.T) {
 	b.Prefers(t, "en")
 	t.Run("every form is tried in place", func(t *testing.T) { tryForms(t, b, f.URL) })
 	t.Run("a mistake is shown beside its field", func(t *testing.T) { makeMistakes(t, b, f.URL) })
+	t.Run("its address is shared", func(t *testing.T) { share(t, b, f.URL) })
 	t.Run("address and code follow the form and are copied", func(t *testing.T) { copyCalls(t, b, f.URL) })
 	t.Run("keyboard alone", func(t *testing.T) { useKeyboard(t, b, f.URL) })
 	t.Run("another language", func(t *testing.T) { switchLanguage(t, b, f.URL) })
@@ -57,11 +58,28 @@ func tryForms(t *testing.T, b *browsertest.Browser, home string) {
 		b.Goto(t, home+"/docs/"+row.endpoint)
 		set(t, b, row.form, row.value)
 		b.Run(t, chromedp.Click(chromedp.CSS("#try button")))
-		b.Text(t, "#outcome", "Answered in")
+		b.Text(t, "#outcome", "Response in")
 		holds(t, b, row.want)
 		holds(t, b, `["Status", "Time", "Cache", "Source"].every(name => $("#facts").textContent.includes(name))`)
 		b.Sound(t)
 	}
+}
+
+// share opens the address that the page has once its form is filled in: it shows the same form,
+// but what is personal is not in it.
+func share(t *testing.T, b *browsertest.Browser, home string) {
+	t.Helper()
+	b.Goto(t, home+"/docs/60s")
+	set(t, b, "date", "2026-08-22")
+	set(t, b, "type", "text")
+	holds(t, b, `location.search === "?date=2026-08-22&type=text"`)
+	b.Goto(t, home+"/docs/60s?date=2026-08-22&type=text&lang=en")
+	holds(t, b, `$("#p-date").value === "2026-08-22" && $("#p-type").value === "text" && $("#address").textContent.endsWith("/api/60s?date=2026-08-22&type=text")`)
+	b.Goto(t, home+"/docs/kd?id=other&type=nonsense")
+	holds(t, b, `$("#p-id").value === "YT0000000000001" && $("#p-type").value === ""`)
+	set(t, b, "id", "YT0000000000002")
+	holds(t, b, `!location.search.includes("YT")`)
+	b.Sound(t)
 }
 
 func makeMistakes(t *testing.T, b *browsertest.Browser, home string) {
@@ -124,7 +142,7 @@ func useKeyboard(t *testing.T, b *browsertest.Browser, home string) {
 	b.Text(t, "#address", "ip=8.8.8.8&type=text")
 	at(`document.activeElement.type === "submit"`)
 	b.Keys(t, kb.Enter)
-	b.Text(t, "#answer pre", "IP：8.8.8.8")
+	b.Text(t, "#answer pre", "IP: 8.8.8.8")
 	at(`document.activeElement.role === "tab"`)
 	b.Keys(t, kb.ArrowRight, kb.ArrowRight)
 	holds(t, b, `document.activeElement.textContent === "Python" && $("#text-python").checkVisibility() && !$("#text-curl").checkVisibility()`)
@@ -136,8 +154,10 @@ func useKeyboard(t *testing.T, b *browsertest.Browser, home string) {
 func switchLanguage(t *testing.T, b *browsertest.Browser, home string) {
 	t.Helper()
 	b.Goto(t, home+"/docs/wpcat")
+	set(t, b, "n", "4")
 	b.Press(t, "a.switch")
-	holds(t, b, `document.documentElement?.lang === "zh-CN" && location.pathname === "/docs/wpcat" && document.readyState === "complete"`)
+	holds(t, b, `document.documentElement?.lang === "zh-CN" && location.pathname === "/docs/wpcat" && location.search.includes("n=4") && document.readyState === "complete"`)
+	holds(t, b, `$("#p-n").value === "4"`)
 	b.Text(t, "#p-n", "风景大片")
 	b.Press(t, "#try button")
 	b.Text(t, "#outcome", "已返回")
@@ -156,7 +176,7 @@ func holdAgainstAxe(t *testing.T, b *browsertest.Browser, home string) {
 			b.Goto(t, home+"/docs/"+endpoint+"?lang="+lang)
 			if i < 3 { // the others are held as they are before anything is asked
 				b.Press(t, "#try button")
-				b.Text(t, "#outcome", map[string]string{"en": "Answered in", "zh": "已返回"}[lang])
+				b.Text(t, "#outcome", map[string]string{"en": "Response in", "zh": "已返回"}[lang])
 			}
 			b.AxeInEveryLook(t)
 			b.Sound(t)

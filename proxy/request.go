@@ -14,6 +14,7 @@ import (
 	"sundry/cache/entry"
 	"sundry/metrics/panics"
 	"sundry/proxy/ratelimit"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/words"
 	"sundry/upstreams/loop"
@@ -131,7 +132,7 @@ func (s *Server) answer(req *request) {
 		f.cacheControl = string(appendNegativeControl(nil, req.in, hit))
 		s.fail(req, outcomeNegative, f)
 	case hit.Missing:
-		f := notFound(words.Say("this answer is not available in the format "+req.in.Form.Name, "这个答案没有 "+req.in.Form.Name+" 格式"))
+		f := notFound(words.Say("this answer is not available in the format "+req.in.Form.Name, "这个响应没有 "+req.in.Form.Name+" 格式"))
 		f.cacheControl = string(appendNegativeControl(nil, req.in, hit))
 		s.fail(req, req.outcome, f)
 	default:
@@ -151,13 +152,16 @@ func (s *Server) getFromCache(req *request) error {
 		req.hit, err = s.getPicture(req)
 		return err
 	}
-	return s.get(req, req.route.space, req.key, wantOf(req.in, req.r.Header["Accept-Encoding"]), loader{req}, &req.hit)
+	return s.get(req, req.route.space, req.key, wantOf(req.in, req.r.URL.RawQuery, req.r.Header["Accept-Encoding"], req.r.Header["Accept-Language"]), loader{req}, &req.hit)
 }
 
-// wantOf is the representation that a request asks for: in no coding if something
-// stands around its body.
-func wantOf(in *catalog.Input, acceptEncoding []string) cache.Want {
+// wantOf is the representation that a request asks for: in the caller's language if there is one
+// for each, and in no coding if something stands around its body.
+func wantOf(in *catalog.Input, rawQuery string, acceptEncoding, acceptLanguage []string) cache.Want {
 	want := cache.Want{Form: in.Form.FormIndex()}
+	if in.Form.English != nil && i18n.OfLines(in.Endpoint().LanguageQuery(rawQuery), acceptLanguage).Language == i18n.English {
+		want.Form = in.Form.English.FormIndex()
+	}
 	if in.Callback == "" && in.Tail == "" && in.Form.Kind != "script" {
 		want.Accept = acceptedCodings(acceptEncoding)
 	}

@@ -223,8 +223,13 @@ func (h *head) describeVariant(in *catalog.Input, rep *entry.Rep) {
 	case rep.Type == contentSVG:
 		h.put(fieldContentSecurityPolicy, sandboxPolicy)
 	}
-	if rep.Varies {
+	switch byLanguage := in.Form.English != nil; {
+	case rep.Varies && byLanguage:
+		h.put(fieldVary, "Accept-Encoding, Accept-Language")
+	case rep.Varies:
 		h.put(fieldVary, "Accept-Encoding")
+	case byLanguage:
+		h.put(fieldVary, "Accept-Language")
 	}
 	if rep.Coding != entry.Identity {
 		h.put(fieldContentEncoding, rep.Coding.String())

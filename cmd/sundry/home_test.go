@@ -97,7 +97,14 @@ func visitSearching(t *testing.T, b *browsertest.Browser, home string) {
 	b.Until(t, `document.activeElement.id === "words"`)
 	b.Type(t, "快递")
 	b.Until(t, shown+` === "card-kd"`)
-	b.Text(t, "#found", "1")
+	b.Text(t, "#found", "Found: Parcel tracking")
+	b.Keys(t, kb.Escape)
+	b.Type(t, "kuaidi")
+	b.Until(t, shown+` === "card-kd"`)
+	b.Keys(t, kb.Escape)
+	b.Type(t, "qrocde") // a typing error
+	b.Until(t, shown+` === "card-qrcode"`)
+	b.Text(t, "#found", "close to them: QR code generator")
 	b.Keys(t, kb.Escape)
 	b.Until(t, `[...document.querySelectorAll(".card")].every(c => c.offsetParent)`)
 	b.Type(t, "nonsuch")
@@ -112,7 +119,7 @@ func visitSearching(t *testing.T, b *browsertest.Browser, home string) {
 // The language that is chosen stays.
 func visitInLanguages(t *testing.T, b *browsertest.Browser, home string) {
 	b.Goto(t, home+"/")
-	b.Text(t, "h1", "Small things")
+	b.Text(t, "h1", "Images, lookups")
 	b.Press(t, ".switch")
 	b.Until(t, `document.documentElement?.lang === "zh-CN" && document.readyState === "complete"`)
 	b.Goto(t, home+"/docs/")
@@ -120,7 +127,7 @@ func visitInLanguages(t *testing.T, b *browsertest.Browser, home string) {
 	b.Press(t, ".switch")
 	b.Until(t, `document.documentElement?.lang === "en" && document.readyState === "complete"`)
 	b.Goto(t, home+"/")
-	b.Text(t, "h1", "Small things")
+	b.Text(t, "h1", "Images, lookups")
 }
 
 // The first thing that Tab comes to leads to the content; from there, all that can be used
@@ -129,7 +136,7 @@ func visitByKeyboard(t *testing.T, b *browsertest.Browser, home string) {
 	b.Goto(t, home+"/")
 	b.Keys(t, kb.Tab)
 	b.Until(t, `document.activeElement.className === "skip" && document.activeElement.getBoundingClientRect().left >= 0`)
-	b.Keys(t, kb.Enter, kb.Tab)
+	b.Keys(t, kb.Enter, kb.Tab, kb.Tab) // past the button that copies
 	b.Until(t, `document.activeElement.id === "words"`)
 	for range 12 {
 		b.Keys(t, kb.Tab)

@@ -17,21 +17,22 @@ import (
 
 // apiView is an API that is served as it is.
 type apiView struct {
-	Name  string   `json:"name"`
-	EN    string   `json:"en"`
-	ZH    string   `json:"zh"`
-	To    []string `json:"to"`
-	Hosts []string `json:"hosts"`
-	Path  string   `json:"path,omitempty"` // below which it is, without hosts
-	Kept  int      `json:"kept"`           // responses, on this instance
-	Bytes int      `json:"bytes"`
+	Name  string            `json:"name"`
+	Title map[string]string `json:"title"`
+	EN    string            `json:"en"`
+	ZH    string            `json:"zh"`
+	To    []string          `json:"to"`
+	Hosts []string          `json:"hosts"`
+	Path  string            `json:"path,omitempty"` // below which it is, without hosts
+	Kept  int               `json:"kept"`           // responses, on this instance
+	Bytes int               `json:"bytes"`
 }
 
 // apis lists those that are served as they are.
 func (a *api) apis(*http.Request) (any, error) {
 	views := []apiView{}
 	for _, one := range a.Catalog().APIs {
-		v := apiView{Name: one.Name, EN: one.EN, ZH: one.ZH, Hosts: orEmpty(one.Hosts), Path: a.pathOf(one)}
+		v := apiView{Name: one.Name, Title: titles(one.Title), EN: one.EN, ZH: one.ZH, Hosts: orEmpty(one.Hosts), Path: a.pathOf(one)}
 		for _, to := range one.Targets {
 			v.To = append(v.To, to.URL.String())
 		}

@@ -10,17 +10,19 @@ import (
 	"sundry/cache/policy"
 	"sundry/proxy/live"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/words"
 )
 
 // endpointView is an endpoint with its cache settings and statistics.
 type endpointView struct {
-	Name     string `json:"name"`
-	Group    string `json:"group"`
-	EN       string `json:"en"`
-	ZH       string `json:"zh"`
-	Cached   bool   `json:"cached"`
-	Daily    bool   `json:"daily"` // a calendar bounds freshness beside the ttl
-	Personal bool   `json:"personal"`
+	Name     string            `json:"name"`
+	Group    string            `json:"group"`
+	Title    map[string]string `json:"title"` // by language, as en and zh are
+	EN       string            `json:"en"`
+	ZH       string            `json:"zh"`
+	Cached   bool              `json:"cached"`
+	Daily    bool              `json:"daily"` // a calendar bounds freshness beside the ttl
+	Personal bool              `json:"personal"`
 	// Policy is the one in force, with the target and the autopilot, and Base that of the
 	// files: values such as 1h30m0s, by the name of the setting.
 	Policy map[string]string `json:"policy"`
@@ -37,7 +39,7 @@ func (a *api) endpoints(*http.Request) (any, error) {
 	views := []endpointView{}
 	for _, e := range a.Catalog().Endpoints {
 		v := endpointView{
-			Name: e.Name, Group: e.Group, EN: e.EN, ZH: e.ZH, Cached: e.Policy.Stores(), Daily: e.Policy.Until != nil,
+			Name: e.Name, Group: e.Group, Title: titles(e.Title), EN: e.EN, ZH: e.ZH, Cached: e.Policy.Stores(), Daily: e.Policy.Until != nil,
 			Personal: e.Personal(), Policy: settingTexts(e), Base: policyTexts(&e.Base), Live: changed[e.Name],
 		}
 		if v.Live != nil {
@@ -47,6 +49,9 @@ func (a *api) endpoints(*http.Request) (any, error) {
 	}
 	return map[string]any{"endpoints": views}, nil
 }
+
+// titles are what people call an endpoint, by language.
+func titles(t words.Text) map[string]string { return map[string]string{"en": t.EN(), "zh": t.ZH()} }
 
 // policyTexts are the settings of a policy by name, as texts.
 func policyTexts(p *policy.Policy) map[string]string {

@@ -24,7 +24,7 @@ func (t *tool) outputSchema(e *catalog.Endpoint, sample apidoc.Sample) ([]byte, 
 		}
 		add("data", data)
 	}
-	add("text", object{"type": "string", "description": t.Say("The answer as text.", "文本形式的答案。")})
+	add("text", object{"type": "string", "description": t.Say("The answer as text.", "文本形式的响应。")})
 	if t.offers(apidoc.Picture) {
 		add("image", object{
 			"type": "object", "description": t.Say("The picture in the content.", "content 中的图片。"), "required": []string{"type", "bytes"},
@@ -32,7 +32,7 @@ func (t *tool) outputSchema(e *catalog.Endpoint, sample apidoc.Sample) ([]byte, 
 		})
 	}
 	if t.offers(apidoc.Picture) || t.offers(apidoc.Redirect) {
-		add("link", object{"type": "string", "description": t.Say("Where the answer is.", "答案所在的地址。")})
+		add("link", object{"type": "string", "description": t.Say("Where the answer is.", "响应所在的地址。")})
 	}
 	return plainjson.Marshal(object{"type": "object", "properties": members})
 }

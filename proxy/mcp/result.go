@@ -31,7 +31,7 @@ func (p *problem) result() *sdk.CallToolResult {
 func (t *tool) result(a *answer) *sdk.CallToolResult {
 	if a.overflow {
 		return (&problem{Type: "too_large", RequestID: a.header.Get("X-Request-Id"),
-			Message: t.Say("the answer has more than ", "答案超过 ") + strconv.Itoa(maxAnswer) + t.Say(" bytes; ask for another form, which may have a link", " 字节；请改用其他返回格式，其中可能有链接")}).result()
+			Message: t.Say("the answer has more than ", "响应超过 ") + strconv.Itoa(maxAnswer) + t.Say(" bytes; ask for another form, which may have a link", " 字节；请改用其他返回格式，其中可能有链接")}).result()
 	}
 	if a.status >= http.StatusBadRequest {
 		p := a.problem()

@@ -56,21 +56,13 @@ func newTool(e *catalog.Endpoint, sample apidoc.Sample, l i18n.Language) (*tool,
 	if err != nil {
 		return nil, fmt.Errorf("output schema: %w", err)
 	}
-	about, no, open := t.Say(e.EN, e.ZH), false, apidoc.AsksOthers(e)
+	no, open := false, apidoc.AsksOthers(e)
 	t.declared = &sdk.Tool{
-		Name: e.Name, Title: titleOf(about), Description: about,
+		Name: e.Name, Title: t.Of(e.Title), Description: t.Say(e.EN, e.ZH),
 		InputSchema: json.RawMessage(input), OutputSchema: json.RawMessage(output),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &open},
 	}
 	return t, nil
-}
-
-// titleOf is the first part of a summary.
-func titleOf(about string) string {
-	for _, end := range []string{". ", "; ", "；", "，"} {
-		about, _, _ = strings.Cut(about, end)
-	}
-	return strings.TrimRight(about, ".。")
 }
 
 // chooseInputs takes the parameters but those for pages (callbacks, selectors), those

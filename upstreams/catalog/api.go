@@ -19,11 +19,14 @@ import (
 	"sundry/upstreams/declare"
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/words"
 )
 
 // API is a compiled catalog file with proxy: a whole HTTP API, served as it is. It is not changed after Load.
 type API struct {
-	Name   string
+	Name string
+	// Title is the name that people read.
+	Title  words.Text
 	EN, ZH string // "" where the file has no summary
 	// Hosts are names, in lower case, whose whole address space is the API's.
 	Hosts []string
@@ -97,6 +100,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 			problems.Add(s.Name.Line, "summary: expected both languages, for example {en: Weather by place., zh: 各地天气}")
 		}
 	}
+	a.Title = s.Title.compile(a.Name, a.EN, a.ZH, s.Name.Line, problems)
 	p := &s.Proxy
 	a.compileTargets(p, s.Name.Line, env, problems)
 	for _, h := range p.Hosts {

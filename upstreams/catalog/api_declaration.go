@@ -15,6 +15,8 @@ type apiSpec struct {
 	Version int `yaml:"version" required:"true" enum:"1"`
 	// Name is the path segment, as of an endpoint, and its name in metrics, console and status.
 	Name declare.Text `yaml:"name" required:"true" example:"weather"`
+	// Title is the name that people read; without one, how the summary begins, or else the name.
+	Title *bilingual `yaml:"title" example:"{en: Weather, zh: 天气}"`
 	// Summary says in a sentence what the API is for.
 	Summary *bilingual `yaml:"summary" example:"{en: Weather by place., zh: 各地天气}"`
 	// Proxy says where the API is, and what of it differs from the defaults.

@@ -19,10 +19,11 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	s := d.spec
 	d.hints = nil
 	e := &Endpoint{
-		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, variables: variables, place: d.place, own: d.own,
+		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, Keywords: s.Keywords, variables: variables, place: d.place, own: d.own,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
 	s.checkHead(name, problems)
+	e.Title = s.Title.compile(name, e.EN, e.ZH, s.Name.Line, problems)
 	e.group, e.groupLine = s.Group.compile(s.Name.Line, problems), s.Group.name.Line
 	e.Group = e.group.Name
 	defs := jq.CompileDefs(s.Defs, problems)
@@ -130,6 +131,10 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, uses *jq.Uses, 
 					f.fields = e.Fields
 				}
 				c.Forms = append(c.Forms, f)
+				if f.English != nil {
+					f.English.Chain, f.English.index = c, len(c.Forms)
+					c.Forms = append(c.Forms, f.English)
+				}
 			}
 		}
 		e.joinPictureProxy(s, c)

@@ -23,8 +23,12 @@ type endpointSpec struct {
 	Name declare.Text `yaml:"name" required:"true" example:"joke"`
 	// Group is images, media, lookups or text, or one of your own.
 	Group groupSpec `yaml:"group" required:"true" example:"text"`
+	// Title is the name that people read; without one, how the summary begins.
+	Title *bilingual `yaml:"title" example:"{en: Joke of the day, zh: 每日笑话}"`
 	// Summary says in a sentence what the answer is.
 	Summary bilingual `yaml:"summary" required:"true" example:"{en: A joke., zh: 笑话}"`
+	// Keywords are further words by which people look for it, such as its name in pinyin.
+	Keywords []string `yaml:"keywords" example:"[xiaohua, humour]"`
 	// Defs are programs that all others of the file can call by name, each of
 	// them those before it.
 	Defs declare.Defs `yaml:"defs" example:"{first_title: '.list[0].title'}"`

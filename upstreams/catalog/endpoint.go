@@ -7,14 +7,19 @@ import (
 	"sundry/cache/policy"
 	"sundry/upstreams"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/words"
 )
 
 // Endpoint is a compiled catalog file. It is not changed after Load.
 type Endpoint struct {
-	Name   string
-	Group  string
+	Name  string
+	Group string
+	// Title is the name that people read.
+	Title  words.Text
 	EN, ZH string
-	Params []*Param
+	// Keywords are further words by which people look for it.
+	Keywords []string
+	Params   []*Param
 	// Fields of the data of json forms; nil: the file does not declare them.
 	Fields []*Field
 	Forms  []*Form
@@ -44,6 +49,9 @@ type Endpoint struct {
 	places map[string]Mistake // of its parts
 	own    bool               // its file is an operator's
 }
+
+// OwnFile reports whether its file is an operator's.
+func (e *Endpoint) OwnFile() bool { return e.own }
 
 // Replayed reports whether recorded exchanges replace its upstreams.
 func (e *Endpoint) Replayed() bool { return e.env.Replay != nil }

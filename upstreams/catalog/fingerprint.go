@@ -22,7 +22,7 @@ const rendering = 6
 
 // fingerprint makes the version that is part of every key. It knows all that
 // makes an answer: the file, the data that it embeds, and the program. The cache
-// rule, the summary and the descriptions of fields are left out, so that a changed TTL
+// rule, the title, what is said of it and the descriptions of fields are left out, so that a changed TTL
 // still finds what is cached.
 func (e *Endpoint) fingerprint(d *declaration) {
 	h := sha256.New()
@@ -52,7 +52,9 @@ func writeFile(h io.Writer, file declaredFile) {
 		return // it was loaded before
 	}
 	delete(tree, "cache")
-	delete(tree, "summary")
+	for _, about := range []string{"title", "summary", "keywords"} {
+		delete(tree, about)
+	}
 	delete(tree, "fields")
 	_, _ = fmt.Fprint(h, file.name) // a hash takes everything
 	for _, name := range slices.Sorted(maps.Keys(tree)) {

@@ -21,6 +21,9 @@ type Form struct {
 	each   *jq.Program
 	fields []*Field    // of its JSON
 	make   *jq.Program // nil: the source's own picture
+	// English is the same text with labels in English; nil: there is one text for all.
+	English *Form
+	english bool // it is one of those
 	// PictureProxy serves the picture that the redirect leads to; nil: the
 	// caller is redirected.
 	PictureProxy *PictureProxy
@@ -72,6 +75,19 @@ func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 	}
 	if s.Each != nil {
 		f.Pool, f.each = true, jq.Compile(s.Each, defs, problems)
+	}
+	if f.Kind == "text" && f.make.ReadsLanguage() {
+		english := *f
+		english.Name, english.english = f.Name+".en", true
+		f.English = &english
+	}
+	return f
+}
+
+// In is the form for callers who read English, or for the others.
+func (f *Form) In(english bool) *Form {
+	if english && f.English != nil {
+		return f.English
 	}
 	return f
 }

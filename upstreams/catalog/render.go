@@ -110,6 +110,10 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.
 	if f.make == nil {
 		return picture(a.Blob)
 	}
+	if f.english {
+		in := *env
+		in.English, env = true, &in
+	}
 	v, err := f.make.One(ctx, data, env)
 	if err != nil {
 		return nil, err

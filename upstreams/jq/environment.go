@@ -15,6 +15,8 @@ type Env struct {
 	// Header of the reply.
 	Header  http.Header
 	Secrets map[string]any
+	// English: what is made is for those who read English, else Chinese.
+	English bool
 }
 
 // Given is a variable that programs may read.
@@ -31,6 +33,7 @@ func Variables() []Given {
 		{"$cookies", "the cookies that the reply sets, by name"},
 		{"$headers", "the headers of the reply, by name in lower case"},
 		{"$secrets", "keys and options, by name; only until the reply is received"},
+		{"$lang", "in text forms, the language of labels: zh, or en for callers who read English; elsewhere zh"},
 	}
 }
 
@@ -44,14 +47,15 @@ func variables() []string {
 }
 
 // needs says which variables a program reads that take work to make.
-type needs struct{ cookies, headers bool }
+type needs struct{ cookies, headers, language bool }
 
 // needsOf are those of a program and the defs that it calls.
 func needsOf(own *facts, called []*def) needs {
-	n := needs{own.calls["$cookies"], own.calls["$headers"]}
+	n := needs{own.calls["$cookies"], own.calls["$headers"], own.calls["$lang"]}
 	for _, f := range called {
 		n.cookies = n.cookies || f.facts.calls["$cookies"]
 		n.headers = n.headers || f.facts.calls["$headers"]
+		n.language = n.language || f.facts.calls["$lang"]
 	}
 	return n
 }
@@ -59,7 +63,7 @@ func needsOf(own *facts, called []*def) needs {
 // values are those of all variables; what the program does not need is empty.
 func (e *Env) values(n needs) []any {
 	empty := any(map[string]any(nil))
-	values := []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.location(), empty, empty, orEmpty(e.Secrets)}
+	values := []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.location(), empty, empty, orEmpty(e.Secrets), e.language()}
 	if n.cookies {
 		values[5] = cookies(e.Header)
 	}
@@ -67,6 +71,13 @@ func (e *Env) values(n needs) []any {
 		values[6] = headers(e.Header)
 	}
 	return values
+}
+
+func (e *Env) language() string {
+	if e.English {
+		return "en"
+	}
+	return "zh"
 }
 
 func (e *Env) location() string {

@@ -60,6 +60,9 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 	return p
 }
 
+// ReadsLanguage reports whether it depends on the language, $lang. Nil does not.
+func (q *Program) ReadsLanguage() bool { return q != nil && q.needs.language }
+
 // compile compiles a syntax tree with these facts, with defs before it.
 func compile(q *gojq.Query, own *facts, defs []*def) (*gojq.Code, error) {
 	whole := *q

@@ -3,7 +3,7 @@ import { change, part, read } from "./api.js";
 import { checked, durationField, openDialog, reasonField, Wrong } from "./ask.js";
 import { badge, button, h, svg } from "./dom.js";
 import { knobs, tuned } from "./knobs.js";
-import { language, t } from "./language.js";
+import { language, own, t } from "./language.js";
 import { dashboards, grafana } from "./links.js";
 import { find as filtered, list } from "./list.js";
 import { cached } from "./shares.js";
@@ -32,7 +32,7 @@ export const none = () => [t("There are no endpoints here."), " ", h("a", { href
 
 function row(e, { state, total }, address, refresh) {
   return {
-    key: e.name, class: state === "failing" && "trouble", cells: cells(e, state, total, address, refresh), words: `${e.name} ${e.group} ${e[language]}`,
+    key: e.name, class: state === "failing" && "trouble", cells: cells(e, state, total, address, refresh), words: `${e.name} ${e.group} ${own(e.title)} ${e[language]}`,
     sort: [e.name, total.requests, cached(total) ?? -1, total.requests ? total.errors / total.requests : 0],
     trouble: ({ failing: 2e9, stale: 1e9 }[state] ?? 0) + (total.errors > 0 ? 1e8 : 0),
   };
@@ -50,7 +50,7 @@ export const counted = (total) => [
 
 function cells(e, state, total, address, refresh) {
   return [
-    [h("strong", { class: "mono" }, e.name), badges[state] && [" ", badge(...badges[state], stateWords[state])], h("div", { class: "soft" }, e[language])],
+    [h("strong", { class: "mono" }, e.name), " ", own(e.title), badges[state] && [" ", badge(...badges[state], stateWords[state])], h("div", { class: "soft" }, e[language])],
     ...counted(total),
     rule(e),
     h("span", { class: "row" }, button(t("Try…"), t("Make a request as a caller would"), () => tryOut(e.name), { key: "try", about: e.name }),

@@ -50,7 +50,7 @@ func (a *API) SampleOf(e *catalog.Endpoint) Sample { return a.samples()[e.Name] 
 
 // AsksOthers reports whether an answer may come from elsewhere than this service.
 func AsksOthers(e *catalog.Endpoint) bool {
-	return slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return s.Kind.Remote })
+	return slices.ContainsFunc(e.Sources(), (*upstreams.Source).Remote)
 }
 
 // Error is an example of an error, of one of the types that there are.

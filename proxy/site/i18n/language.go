@@ -84,10 +84,15 @@ type Choice struct {
 // what the header accepts, else Default. Whoever owns a parameter of that name
 // passes an empty query. What it does not understand counts as not said.
 func OfAnswer(rawQuery string, header http.Header) Choice {
+	return OfLines(rawQuery, header["Accept-Language"])
+}
+
+// OfLines is OfAnswer for the lines of Accept-Language.
+func OfLines(rawQuery string, lines []string) Choice {
 	if l, ok := asked(rawQuery); ok {
 		return Choice{Language: l}
 	}
-	return Choice{Language: accepted(header["Accept-Language"]), Vary: "Accept-Language"}
+	return Choice{Language: accepted(lines), Vary: "Accept-Language"}
 }
 
 // OfPage is OfAnswer for a page, where a choice that a browser remembers wins over

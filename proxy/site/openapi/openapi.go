@@ -36,8 +36,8 @@ type Config struct {
 	i18n.Language
 }
 
-// ExampleOrigin stands for the service in calls where nobody knows its address (RFC 2606).
-const ExampleOrigin = "https://sundry.example"
+// ExampleOrigin stands for the service in calls where nobody knows its address: there it is by default.
+const ExampleOrigin = "http://localhost:8080"
 
 // documentText is the document, without what is generated of the endpoints.
 //

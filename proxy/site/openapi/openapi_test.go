@@ -189,8 +189,8 @@ func TestServers(t *testing.T) {
 	for _, row := range []struct{ origin, base, server, docs, call string }{
 		{"https://api.example.org", "", "https://api.example.org", "https://api.example.org/docs", "https://api.example.org/api/ip"},
 		{"http://127.0.0.1:8080", "/tools", "http://127.0.0.1:8080/tools", "http://127.0.0.1:8080/tools/docs", "http://127.0.0.1:8080/tools/api/ip"},
-		{"", "/tools", "/tools", "", "https://sundry.example/tools/api/ip"},
-		{"", "", "/", "", "https://sundry.example/api/ip"},
+		{"", "/tools", "/tools", "", "http://localhost:8080/tools/api/ip"},
+		{"", "", "/", "", "http://localhost:8080/api/ip"},
 	} {
 		doc := parse(t, c.document(t, func(c *Config) { c.PublicURL, c.BasePath = row.origin, row.base }))
 		if got := doc.Servers[0].URL; got != row.server {

@@ -24,8 +24,8 @@ func (o *operation) describe() plainjson.Object {
 	head := plainjson.Object{
 		{Name: "operationId", Value: operationID(o.Name)},
 		{Name: "tags", Value: []string{o.Group}},
-		{Name: "summary", Value: o.Say(o.EN, o.ZH)},
-		{Name: "description", Value: o.formats()},
+		{Name: "summary", Value: o.Of(o.Title)},
+		{Name: "description", Value: o.Say(o.EN, o.ZH) + "\n\n" + o.formats()},
 	}
 	if docs := o.docs("/docs/"+o.Name, o.Say("The endpoint in the reference for people.", "该接口的参考文档。")); docs != nil {
 		head = append(head, plainjson.Member{Name: "externalDocs", Value: docs})

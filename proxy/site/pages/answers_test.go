@@ -25,7 +25,7 @@ func TestAnAnswerOfEachForm(t *testing.T) {
 			if i > 0 {
 				query = " <code>" + html.EscapeString(queryFor(e, f)) + "</code>"
 			}
-			title := "<summary>" + l.Say("An answer: ", "返回示例：") + l.Of(apidoc.FormOf(f).Is) + query + "</summary>\n"
+			title := "<summary>" + l.Say("A response: ", "返回示例：") + l.Of(apidoc.FormOf(f).Is) + query + "</summary>\n"
 			_, after, found := strings.Cut(text, title)
 			body, _, _ := strings.Cut(after, "</code></pre>")
 			_, shown, _ := strings.Cut(body, "<code")

@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"strings"
-
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
@@ -15,8 +13,8 @@ func (s *Set) apis(l i18n.Language) (group homeGroup, ok bool) {
 	group = homeGroup{Name: apisGroup, Title: l.Say("APIs as they are", "原样代理的 API")}
 	for _, a := range s.cfg.API.APIs {
 		group.Endpoints = append(group.Endpoints, homeEndpoint{
-			Name: a.Name, Summary: summaryOf(a, l), Page: apiPagePath(a), Path: apiPlace(a), Hosts: a.Hosts,
-			Words: strings.ToLower(strings.Join(append([]string{a.Name, a.EN, a.ZH}, a.Hosts...), " ")),
+			Name: a.Name, Title: l.Of(a.Title), Summary: summaryOf(a, l), Page: apiPagePath(a), Path: apiPlace(a), Hosts: a.Hosts,
+			Words: searched(append([]string{a.Name, a.Title.EN(), a.Title.ZH(), a.EN, a.ZH}, a.Hosts...)),
 		})
 	}
 	return group, group.Endpoints != nil
@@ -44,11 +42,11 @@ func apiPlace(a *catalog.API) string {
 // asIs is the page of an API: where it is, and what is done with its answers.
 func (s *Set) asIs(a *catalog.API, l i18n.Language) (view, error) {
 	return view{
-		Template: "api", Section: ReferencePath, Title: a.Name, Description: summaryOf(a, l),
+		Template: "api", Section: ReferencePath, Title: l.Of(a.Title), Description: summaryOf(a, l),
 		Data: struct {
-			Name, Summary, Path string
-			Hosts               []string
-			Origin              string // of the service
-		}{a.Name, summaryOf(a, l), apiPlace(a), a.Hosts, s.origin()},
+			Name, Title, Summary, Path string
+			Hosts                      []string
+			Origin                     string // of the service
+		}{a.Name, l.Of(a.Title), summaryOf(a, l), apiPlace(a), a.Hosts, s.origin()},
 	}, nil
 }

@@ -27,13 +27,13 @@ func TestAPIsOnPages(t *testing.T) {
 	}{
 		{
 			HomePath,
-			[]string{`<a href="#group-as_is"`, "APIs as they are", `data-words="weather weather by place. 各地天气"`, "<p>Weather by place.</p>", `<a href="/tools/api/weather/">`, `<a href="/tools/docs/bulletin">`, "news.example.org, news.example.com</p>"},
+			[]string{`<a href="#group-as_is"`, "APIs as they are", `data-words="weather weather by place 各地天气 weather by place. 各地天气"`, "<p>Weather by place.</p>", `<a href="/tools/api/weather/">`, `<a href="/tools/docs/bulletin">`, "news.example.org, news.example.com</p>"},
 			[]string{"原样代理的 API", "<p>各地天气</p>", "<p>原样代理的 HTTP API。</p>", "news.example.org, news.example.com</p>"},
 		},
-		{ReferencePath, []string{`<h3 id="title-as_is">APIs as they are</h3>`, `<a href="/tools/docs/weather"><strong>weather</strong>`}, []string{"<span>各地天气</span>"}},
+		{ReferencePath, []string{`<h3 id="title-as_is">APIs as they are</h3>`, `<a href="/tools/docs/weather"><strong>Weather by place <code>weather</code></strong>`}, []string{"<span>各地天气</span>"}},
 		{
 			"/docs/weather",
-			[]string{"<title>weather · Sundry</title>", "Everything below <code>/tools/api/weather/</code>", "curl -i '<span class=\"origin\">https://sundry.example</span>/tools/api/weather/'", "All methods and paths go on to its origin", "Cache-Status", "Age: 18"},
+			[]string{"<title>Weather by place · Sundry</title>", "Everything below <code>/tools/api/weather/</code>", "curl -i '<span class=\"origin\">http://localhost:8080</span>/tools/api/weather/'", "All methods and paths go on to its origin", "Cache-Status", "Age: 18"},
 			[]string{"各地天气", "<code>/tools/api/weather/</code>", "任何方法、任何路径"},
 		},
 		{
@@ -52,7 +52,7 @@ func TestAPIsOnPages(t *testing.T) {
 		}
 	}
 	llms := textOf(documentOf(t, set, llmsPath, 0))
-	for _, part := range []string{"- [weather](/tools/docs/weather): Weather by place.\n  - /tools/api/weather/\n", "- [bulletin](/tools/docs/bulletin): An HTTP API as it is.\n  - news.example.org, news.example.com\n"} {
+	for _, part := range []string{"- [Weather by place](/tools/docs/weather): Weather by place.\n  - /tools/api/weather/\n", "- [bulletin](/tools/docs/bulletin): An HTTP API as it is.\n  - news.example.org, news.example.com\n"} {
 		if !strings.Contains(llms, part) {
 			t.Errorf("no %q in %s", part, llms)
 		}

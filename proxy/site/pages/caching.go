@@ -39,16 +39,16 @@ func (r *cachingRule) words(l i18n.Language) []string {
 	}
 	all := []string{r.freshness(l)}
 	if r.LimitsItself {
-		all = append(all, l.Say("Some answers are kept for less, by what is in them.", "部分答案会因内容而缩短保存时间。"))
+		all = append(all, l.Say("Some responses are kept for less, by what is in them.", "部分响应会因内容而缩短保存时间。"))
 	}
 	if p.Grace > 0 {
-		all = append(all, fmt.Sprintf(l.Say("Once outdated, a copy is still served for up to %s while it is refreshed in the background.", "过期后 %s内仍先返回旧答案，同时在后台刷新。"), span(l, p.Grace)))
+		all = append(all, fmt.Sprintf(l.Say("Once outdated, a copy is still served for up to %s while it is refreshed in the background.", "过期后 %s内仍先返回旧响应，同时在后台刷新。"), span(l, p.Grace)))
 	}
 	if p.Until != nil && p.Poll > 0 {
 		all = append(all, fmt.Sprintf(l.Say("An edition that is late is asked for every %s; until it is out, the one before is served.", "新一期未按时发布时，每 %s查询一次，此前返回上一期。"), span(l, p.Poll)))
 	}
 	if p.StaleIfError > p.Grace {
-		all = append(all, fmt.Sprintf(l.Say("While no source answers, the last copy is served for up to %s.", "所有数据源都不可用时，%s内仍返回最后一次的答案。"), span(l, p.StaleIfError)))
+		all = append(all, fmt.Sprintf(l.Say("While no source answers, the last copy is served for up to %s.", "所有数据源都不可用时，%s内仍返回最后一次的响应。"), span(l, p.StaleIfError)))
 	}
 	if p.Negative > 0 {
 		all = append(all, fmt.Sprintf(l.Say("That something does not exist is remembered for %s.", "“查无结果”也会缓存 %s。"), span(l, p.Negative)))
@@ -66,11 +66,11 @@ func (r *cachingRule) freshness(l i18n.Language) string {
 	case p.Until == nil && p.Class == policy.Computed:
 		return fmt.Sprintf(l.Say("Computed here in a moment, and kept for %s.", "本地即时生成，保存 %s。"), span(l, p.TTL))
 	case p.Until == nil:
-		return fmt.Sprintf(l.Say("Kept for %s.", "答案保存 %s。"), span(l, p.TTL))
+		return fmt.Sprintf(l.Say("Kept for %s.", "响应保存 %s。"), span(l, p.TTL))
 	case p.TTL > 0 && p.TTL < 24*time.Hour:
-		return fmt.Sprintf(l.Say("Published daily at %s. Between editions, an answer is kept for %s, since it may be corrected.", "每天%s 发布。两次发布之间，答案保存 %s，以便及时更正。"), timetable(l, p.Until), span(l, p.TTL))
+		return fmt.Sprintf(l.Say("Published daily at %s. Between editions, a response is kept for %s, since it may be corrected.", "每天%s 发布。两次发布之间，响应保存 %s，以便及时更正。"), timetable(l, p.Until), span(l, p.TTL))
 	}
-	return fmt.Sprintf(l.Say("Published daily at %s, and kept until then.", "每天%s 发布，答案保存到下一次发布。"), timetable(l, p.Until))
+	return fmt.Sprintf(l.Say("Published daily at %s, and kept until then.", "每天%s 发布，响应保存到下一次发布。"), timetable(l, p.Until))
 }
 
 // timetable is a calendar in words, as in "07:00 and 19:00 Beijing time".

@@ -16,26 +16,28 @@ type homeGroup struct {
 
 // homeEndpoint is an endpoint as a card shows it.
 type homeEndpoint struct {
-	Name    string
-	Summary string
+	Name, Title, Summary string
 	// Page, and Path of the API, are below the base path. One that has Hosts has no Path.
 	Page, Path string
 	Hosts      []string
-	// Words that a search looks in: those of both languages.
+	// Words that a search looks in: those of both languages, in lower case.
 	Words string
 	Taste *taste // nil: there is nothing to show
 }
 
 func (s *Set) home(l i18n.Language) (view, error) {
-	about := l.Say("Sundry: HTTP APIs as they are, behind a cache.", "Sundry：原样代理的 HTTP API，前置缓存。")
+	about := l.Say("HTTP APIs as they are, behind a cache.", "原样代理的 HTTP API，前置缓存。")
 	if len(s.cfg.API.Endpoints) > 0 {
-		about = l.Say("Sundry: pictures, daily news, quotes and lookups as a public HTTP API. Call it with GET, without a key.", "Sundry：图片、每日资讯、一言与各类查询的公共 HTTP 接口，GET 即可调用，无需密钥。")
+		about = l.Say("Images, lookups and daily news for bots, web pages and scripts: one GET request, no key, no sign-up.", "给机器人、网页和脚本用的图片、查询与每日资讯接口：一个 GET 请求即可调用，无需注册，无需密钥。")
 	}
 	return view{
 		Template:    "home",
 		Section:     HomePath,
 		Description: about,
-		Data:        s.groups(l),
+		Data: struct {
+			Groups        []homeGroup
+			First, Origin string // as of the overview
+		}{s.groups(l), s.firstExample(), s.origin()},
 	}, nil
 }
 
@@ -46,7 +48,8 @@ func (s *Set) groups(l i18n.Language) []homeGroup {
 		group := homeGroup{Name: g.Name, Title: l.Say(g.EN, g.ZH)}
 		for _, e := range s.cfg.API.InGroup(g.Name) {
 			group.Endpoints = append(group.Endpoints, homeEndpoint{
-				Name: e.Name, Summary: l.Say(e.EN, e.ZH), Page: EndpointPath(e), Path: apiPath(e), Words: strings.ToLower(e.Name + " " + e.EN + " " + e.ZH), Taste: s.tasteOf(l, e),
+				Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Page: EndpointPath(e), Path: apiPath(e), Taste: s.tasteOf(l, e),
+				Words: searched(append([]string{e.Name, e.Title.EN(), e.Title.ZH(), e.EN, e.ZH}, e.Keywords...)),
 			})
 		}
 		if group.Endpoints != nil {
@@ -59,16 +62,25 @@ func (s *Set) groups(l i18n.Language) []homeGroup {
 	return all
 }
 
+func searched(words []string) string { return strings.ToLower(strings.Join(words, " ")) }
+
 // apiPath is the short path of an endpoint, below the base path.
 func apiPath(e *catalog.Endpoint) string { return "/api/" + e.Name }
+
+// firstExample is an endpoint to call as an example, of those that come with the program if there are
+// any; "": there is none.
+func (s *Set) firstExample() (name string) {
+	for _, e := range s.cfg.API.Endpoints {
+		if name == "" || !e.OwnFile() {
+			name = e.Name
+		}
+	}
+	return name
+}
 
 // overview is the first page of the reference: what all endpoints have in common, and
 // the list of them.
 func (s *Set) overview(l i18n.Language) (view, error) {
-	first := ""
-	if last := len(s.cfg.API.Endpoints) - 1; last >= 0 {
-		first = s.cfg.API.Endpoints[last].Name
-	}
 	return view{
 		Template:    "overview",
 		Section:     ReferencePath,
@@ -79,7 +91,7 @@ func (s *Set) overview(l i18n.Language) (view, error) {
 			First  string // an endpoint to call as an example; "": there is none
 			Errors []apidoc.Error
 			Tools  string // path for agents; "" for none
-			Origin string // of the service; "" where nobody knows it
-		}{s.groups(l), first, apidoc.ErrorsOf(nil, s.cfg.Errors(l)), s.cfg.Tools, s.cfg.PublicURL},
+			Origin string // of the service
+		}{s.groups(l), s.firstExample(), apidoc.ErrorsOf(nil, s.cfg.Errors(l)), s.cfg.Tools, s.origin()},
 	}, nil
 }

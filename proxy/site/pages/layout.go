@@ -93,6 +93,9 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 		// Of its incidents.
 		"title": func(in *status.Incident) string { return incidentTitle(l, in) },
 		"spell": func(in *status.Incident, of status.Spell) string { return spellWords(l, in, of) }, "anchor": incidentAnchor,
+		// menu lists what the reference has pages of, beginning with is the place of a name in it.
+		"menu":   func() []homeGroup { return s.groups(l) },
+		"around": func(name string) neighbours { return s.around(l, name) },
 		// endpoints: there are any, and not only APIs as they are.
 		"endpoints": func() bool { return len(s.cfg.API.Endpoints) > 0 },
 		// url is the link to a path below the base path.

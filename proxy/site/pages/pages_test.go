@@ -97,6 +97,9 @@ func TestPagesShowGroupsOfOnesOwn(t *testing.T) {
 		if i := strings.Index(text, want); i < strings.Index(text, "Text and daily content") || i < 0 {
 			t.Errorf("%s: %s is at %d", path, want, i)
 		}
+		if first := "</span>/tools/api/"; strings.Contains(text, first+"joke'") || !strings.Contains(text, first) {
+			t.Errorf("%s: the first example is of an operator's own file, or there is none", path)
+		}
 	}
 }
 

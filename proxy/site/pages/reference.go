@@ -17,7 +17,7 @@ import (
 
 // reference is what the page of an endpoint shows.
 type reference struct {
-	Name, Summary string
+	Name, Title, Summary string
 	// Path of the endpoint, and of where it tells what it would redirect to; with the base
 	// path.
 	Path, Target string
@@ -34,8 +34,6 @@ type reference struct {
 	Answers         []answer
 	// Templates of the codes and Words of the script, as JSON.
 	Templates, Words string
-	// Others are the other endpoints of its group.
-	Others []*catalog.Endpoint
 }
 
 // code is a call in a programming language.
@@ -52,7 +50,7 @@ func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, openapi.ExampleOr
 func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 	answered := s.cfg.API.SampleOf(e)
 	r := &reference{
-		Name: e.Name, Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
+		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
 		Shape: apidoc.FormOf(e.Forms[0]).Shape, Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
 		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Caching: cachingOf(e).words(l), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
 	}
@@ -63,11 +61,6 @@ func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 		r.Codes = append(r.Codes, code{p.ID, p.Title, one.fill(s.origin()+r.Path, initialPairs(r))})
 	}
 	r.Answers = answersOf(l, e, &answered)
-	for _, other := range s.cfg.API.InGroup(e.Group) {
-		if other != e {
-			r.Others = append(r.Others, other)
-		}
-	}
 	var err error
 	if r.Templates, err = asJSON(templates); err != nil {
 		return view{}, err
@@ -75,7 +68,7 @@ func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 	if r.Words, err = asJSON(triedWords(l)); err != nil {
 		return view{}, err
 	}
-	return view{Template: "reference", Section: ReferencePath, Title: e.Name, Description: r.Summary, Redirects: mayRedirect(e), Data: r}, nil
+	return view{Template: "reference", Section: ReferencePath, Title: r.Title, Description: r.Summary, Redirects: mayRedirect(e), Data: r}, nil
 }
 
 func cachingOf(e *catalog.Endpoint) *cachingRule {
@@ -112,16 +105,16 @@ func (s *Set) exampleCalls(e *catalog.Endpoint, l i18n.Language) []exampleCall {
 // triedWords are what the page's script says.
 func triedWords(l i18n.Language) map[string]string {
 	words := map[string]string{
-		"sending": l.Say("Waiting for the answer …", "正在请求……"),
+		"sending": l.Say("Waiting for the response …", "正在请求……"),
 		"offline": l.Say("The service could not be reached.", "无法连接到服务。"),
 		"failed":  l.Say("The request failed.", "请求失败。"),
-		"done":    l.Say("Answered in {ms} ms.", "已返回，用时 {ms} 毫秒。"),
+		"done":    l.Say("Response in {ms} ms.", "已返回，用时 {ms} 毫秒。"),
 		"copied":  l.Say("Copied", "已复制"),
 		"status":  l.Say("Status", "状态"), "time": l.Say("Time", "用时"), "ms": l.Say("{n} ms", "{n} 毫秒"),
 		"cache": l.Say("Cache", "缓存"), "age": l.Say("Age", "已缓存"), "source": l.Say("Source", "数据源"),
 		"type": l.Say("Type", "类型"), "size": l.Say("Size", "大小"), "error": l.Say("Error", "错误"),
 		"redirects": l.Say("It redirects to", "跳转到"), "opens": l.Say("Open the page", "打开网页"),
-		"pixels": l.Say("{w} × {h} pixels", "{w} × {h} 像素"), "picture": l.Say("The picture that was answered", "返回的图片"),
+		"pixels": l.Say("{w} × {h} pixels", "{w} × {h} 像素"), "picture": l.Say("The image that was returned", "返回的图片"),
 	}
 	maps.Copy(words, cacheWords(l))
 	return words
@@ -134,11 +127,11 @@ func cacheWords(l i18n.Language) map[string]string {
 		"stale":     l.Say("hit, being refreshed", "命中，正在后台刷新"),
 		"miss":      l.Say("miss, asked a source", "未命中，已询问数据源"),
 		"refreshed": l.Say("expired, asked a source", "已过期，已重新询问数据源"),
-		"fallback":  l.Say("old copy, because no source answered", "数据源不可用，返回旧答案"),
+		"fallback":  l.Say("old copy, because no source answered", "数据源不可用，返回旧响应"),
 		"bypass":    l.Say("not cached", "不缓存"),
 		"collapsed": l.Say("together with another request", "与其他请求合并"),
 		"memory":    l.Say("in memory", "内存"), "redis": "Redis",
-		"lastresort": l.Say("makeshift answer", "兜底的答案"),
+		"lastresort": l.Say("makeshift response", "兜底的响应"),
 		"seconds":    l.Say("{n} s", "{n} 秒"), "minutes": l.Say("{n} min", "{n} 分钟"), "hours": l.Say("{n} h", "{n} 小时"), "days": l.Say("{n} d", "{n} 天"),
 	}
 }

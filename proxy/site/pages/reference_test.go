@@ -36,7 +36,7 @@ func TestReferenceForPeople(t *testing.T) {
 			t.Error("the overview does not lead to it")
 		}
 		plain := html.UnescapeString(text)
-		for _, part := range []string{l.Say(e.EN, e.ZH), `<h1>` + e.Name + `</h1>`, `action="/tools/api/` + e.Name + `"`, `data-target="/tools/docs/` + e.Name + `/target"`} {
+		for _, part := range []string{l.Say(e.EN, e.ZH), `<h1>` + l.Of(e.Title) + `</h1>`, `aria-current="page">` + l.Of(e.Title), `action="/tools/api/` + e.Name + `"`, `data-target="/tools/docs/` + e.Name + `/target"`} {
 			if !strings.Contains(plain, part) {
 				t.Errorf("%s is not there", part)
 			}

@@ -155,7 +155,7 @@ func TestSnippetsOfTheScript(t *testing.T) {
 		Snippet snippet    `json:"snippet"`
 		Pairs   [][]string `json:"pairs"`
 	}
-	const at = "https://sundry.example/api/it's"
+	const at = "https://example.org/api/it's"
 	var rows []row
 	var want []string
 	for _, p := range programmings() {

@@ -79,8 +79,8 @@ type statusView struct {
 	*status.Report
 	State    status.State // of the headline
 	Headline string
-	Troubled []string // names of the endpoints in trouble
-	Unasked  int      // endpoints of which nothing is known; 0 where that is the headline
+	Troubled []homeEndpoint
+	Unasked  int // endpoints of which nothing is known; 0 where that is the headline
 	Groups   []statusGroup
 }
 
@@ -120,7 +120,7 @@ func (s *Set) statusView(l i18n.Language, r *status.Report) statusView {
 			bars.Notes = notesOf(l, r, e)
 			group.Rows = append(group.Rows, statusRow{card, e, bars})
 			if e.State.Trouble() {
-				v.Troubled = append(v.Troubled, e.Name)
+				v.Troubled = append(v.Troubled, card)
 			}
 		}
 		if group.Rows != nil {
@@ -161,7 +161,7 @@ func stateWord(l i18n.Language, s status.State) string {
 	case status.Works:
 		return l.Say("Works", "正常")
 	case status.Stale:
-		return l.Say("Older answers", "答案较旧")
+		return l.Say("Older responses", "响应较旧")
 	case status.Failing:
 		return l.Say("Failing", "故障")
 	case status.Unknown:
@@ -181,7 +181,7 @@ func notesOf(l i18n.Language, r *status.Report, e *status.Endpoint) (notes []bar
 }
 
 func sharesWords(l i18n.Language, s status.Shares) string {
-	return fmt.Sprintf(l.Say("%v%% worked, %v%% got older answers, %v%% failed", "正常 %v%%，答案较旧 %v%%，失败 %v%%"), s.Works, s.Stale, s.Failing)
+	return fmt.Sprintf(l.Say("%v%% worked, %v%% got older responses, %v%% failed", "正常 %v%%，响应较旧 %v%%，失败 %v%%"), s.Works, s.Stale, s.Failing)
 }
 
 // timeIn gives a time of China in Chinese, and else UTC: where the visitor is, nobody

@@ -24,7 +24,7 @@ import (
 var statusAt = time.Date(2026, 3, 2, 10, 20, 30, 0, time.UTC)
 
 // reportOf makes a report of the endpoints of a catalog. days says how the days of the endpoint went, the oldest
-// first: w worked, s got older answers, f failed, m a tenth failed, t too few to be drawn, and - nobody asked. What the
+// first: w worked, s got older responses, f failed, m a tenth failed, t too few to be drawn, and - nobody asked. What the
 // last day says began an hour ago.
 func reportOf(c *catalog.Catalog, days func(name string) string) *status.Report {
 	r := &status.Record{Seed: "seed", Since: statusAt.AddDate(0, 0, -80)}
@@ -108,10 +108,10 @@ func TestStatusPage(t *testing.T) {
 		{
 			"bad", bad,
 			[]string{
-				"2 of 20 endpoints have trouble", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older answers, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older answers, 100% failed</title>",
-				"</svg> ip: Failing</h3>", "</svg> 60s: Older answers</h3>", "<li>Mar 2 09:20 until now UTC</li>", "kd, lishi: Failing (over)</h3>", "<li>lishi: Failing, Jan 4 09:20 – Jan 7 10:25 UTC</li>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
+				"2 of 20 endpoints have trouble", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older responses, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older responses, 100% failed</title>",
+				"</svg> ip: Failing</h3>", "</svg> 60s: Older responses</h3>", "<li>Mar 2 09:20 until now UTC</li>", "kd, lishi: Failing (over)</h3>", "<li>lishi: Failing, Jan 4 09:20 – Jan 7 10:25 UTC</li>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
 			},
-			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，答案较旧 80%，失败 0%</li>", "</svg> ip：故障</h3>", "</svg> 60s：答案较旧</h3>", "<li>3 月 2 日 17:20 至今（北京时间）</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
+			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，响应较旧 80%，失败 0%</li>", "</svg> ip：故障</h3>", "</svg> 60s：响应较旧</h3>", "<li>3 月 2 日 17:20 至今（北京时间）</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
 		},
 	} {
 		for l, parts := range map[i18n.Language][]string{i18n.English: row.en, i18n.Chinese: row.zh} {

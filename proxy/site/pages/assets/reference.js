@@ -18,6 +18,32 @@ if (tryForm) {
     return chosen === "json" && document.querySelector("#try [data-callback]")?.value ? "script" : chosen;
   };
 
+  // The page's own address has what the form holds, so that it can be shared: nothing personal, and
+  // not lang, which is the page's.
+  const shareable = field => field.name !== "lang" && !("personal" in field.dataset);
+  const remember = () => {
+    const own = new URLSearchParams(location.search), first = otherLanguage && new URLSearchParams(new URL(otherLanguage.href).search);
+    for (const field of fields.filter(shareable)) {
+      for (const query of [own, first].filter(Boolean)) {
+        if (field.value === field.dataset.initial) query.delete(field.name);
+        else query.set(field.name, field.value);
+      }
+    }
+    const q = own.toString();
+    history.replaceState(null, "", location.pathname + (q ? "?" + q : "") + location.hash);
+    if (otherLanguage) otherLanguage.search = first.toString();
+  };
+  const otherLanguage = document.querySelector(".switch");
+  const restore = () => {
+    const query = new URLSearchParams(location.search);
+    for (const field of fields) {
+      field.dataset.initial = field.value;
+      if (!shareable(field) || !query.has(field.name)) continue;
+      field.value = query.get(field.name);
+      if (field.selectedIndex === -1) field.value = field.dataset.initial; // there is no such choice
+    }
+  };
+
   const follow = () => {
     const what = shape(), given = pairs();
     byId("address").textContent = withQuery(endpoint);
@@ -105,7 +131,7 @@ if (tryForm) {
     running?.abort();
     const mine = running = new AbortController(), what = shape(), started = performance.now();
     clearErrors();
-    byId("result-title").hidden = false;
+    byId("result").hidden = false;
     byId("outcome").textContent = say("sending");
     try {
       const response = await fetch(withQuery(what === "redirect" ? target : endpoint), {
@@ -114,6 +140,7 @@ if (tryForm) {
       const body = await response.blob(), ms = performance.now() - started;
       const error = report(response, body, ms, what);
       byId("answer").replaceChildren(...await shown(error ? "" : what, body.type, body));
+      byId("result").scrollIntoView({ block: "nearest" });
       if (error) await showError(response, body, error);
       else byId("outcome").textContent = say("done", { ms: Math.round(ms) });
     } catch (problem) {
@@ -125,7 +152,8 @@ if (tryForm) {
   };
 
   tryForm.noValidate = true; // the service says what is wrong, in more words than a browser
-  tryForm.addEventListener("input", follow);
+  restore();
+  tryForm.addEventListener("input", () => { follow(); remember(); });
   tryForm.addEventListener("submit", send);
   document.querySelectorAll("[data-tabs]").forEach(makeTabs);
   document.querySelectorAll("code.json").forEach(code => code.replaceChildren(prettyJSON(code.textContent)));

@@ -1,5 +1,27 @@
-// The search on the home page: cards without all of the words are hidden. The key / leads to
-// it from everywhere on the page, Escape empties it, Enter opens the first card that is left.
+// The search on the home page: cards without all of the words are hidden; where none has them,
+// those are left whose words differ by typing errors. The key / leads to it from everywhere on the
+// page, Escape empties it, Enter opens the first card that is left.
+
+// typos is how many letters must be put in, taken out, changed or swapped with the next to make
+// one word of the other.
+function typos(a, b) {
+  let before = [], above = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      row[j] = Math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+    }
+    [before, above] = [above, row];
+  }
+  return above[b.length];
+}
+
+// near: the word is another with a typing error in it, or two if it is long, or its beginning.
+function near(word, other) {
+  const most = word.length < 3 ? 0 : word.length < 7 ? 1 : 2;
+  return [word.length - 1, word.length, word.length + 1, other.length].some((n) => typos(word, other.slice(0, n)) <= most);
+}
 
 const search = $("#search");
 if (search) {
@@ -7,16 +29,31 @@ if (search) {
   const found = $("#found");
   const shown = () => $$(".card:not([hidden])");
 
+  const show = (fits) => {
+    for (const card of $$(".card")) {
+      card.hidden = !fits(card.dataset.words);
+    }
+    return shown().length > 0;
+  };
+
+  const mostNames = 3;
+  const names = () => {
+    const all = shown().map((card) => $("h3 a", card).textContent);
+    const { comma, more } = found.dataset;
+    return all.slice(0, mostNames).join(comma) + (all.length > mostNames ? more.replace("{n}", all.length - mostNames) : "");
+  };
+
   const filter = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const card of $$(".card")) {
-      card.hidden = !words.every((word) => card.dataset.words.includes(word));
+    const { none, some, near: close } = found.dataset;
+    let says = show((all) => words.every((word) => all.includes(word))) ? some : none;
+    if (says === none && show((all) => words.every((word) => all.split(/[\s,.;:：，、；。]+/).some((other) => near(word, other))))) {
+      says = close;
     }
     for (const group of $$(".group")) {
       group.hidden = !$(".card:not([hidden])", group);
     }
-    const n = shown().length;
-    found.textContent = words.length === 0 ? "" : n === 0 ? found.dataset.none : found.dataset.some + n;
+    found.textContent = words.length === 0 ? "" : says.replace("{names}", names());
   };
 
   input.addEventListener("input", filter);
