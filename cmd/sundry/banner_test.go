@@ -104,7 +104,9 @@ func TestServeAnnouncesItselfOnATerminal(t *testing.T) {
 	}
 }
 
-func uncoloured(name string) (string, bool) { return map[string]string{"NO_COLOR": "1"}[name], name == "NO_COLOR" }
+func uncoloured(name string) (string, bool) {
+	return map[string]string{"NO_COLOR": "1"}[name], name == "NO_COLOR"
+}
 
 // TestTheFirstStartSuggestsTheDoctor with a network, and a later one does not.
 func TestTheFirstStartSuggestsTheDoctor(t *testing.T) {
