@@ -101,7 +101,7 @@ pictures:
 image:
 	docker build -f deploy/Dockerfile -t sundry --build-arg VERSION="$$(git describe --tags --match 'v[0-9]*' --dirty=+dirty | sed s/^v//)" \
 		--build-arg REVISION="$$(git rev-parse HEAD)" --build-arg CREATED="$$(git log -1 --format=%cI)" \
-		--build-arg SOURCE="$$(git config --get remote.origin.url)" .
+		--build-arg SOURCE="$$(git config --get remote.origin.url | sed 's#//[^/@]*@#//#')" .
 
 # Binaries, images and checksums in bin/release, stamped with the version of the git
 # tag (or VERSION=0.1.0). No container engine; the same bytes each time. The first time, Go

@@ -29,6 +29,7 @@ func TestCompletion(t *testing.T) {
 		{"schema p", "part"},
 		{"completion ", "bash zsh fish"},
 		{"try 6", "60s"},
+		{"explain /api/6", "/api/60s"},
 		{"try 60s ", "date= type="},
 		{"try --replay 60s ty", "type="},
 		{"try 60s type=t", "type=text"},

@@ -133,10 +133,16 @@ func (e *explainCmd) post(w *process, c *config.Config) (status int, body []byte
 func (e *explainCmd) print(w *process, answer *explain.Explanation) error {
 	var b strings.Builder
 	p := w.paletteOf(w.stdout)
+	width := 0
+	for _, part := range answer.Parts {
+		for _, f := range part.Facts {
+			width = max(width, len(f.Label))
+		}
+	}
 	for _, part := range answer.Parts {
 		b.WriteString(p.paint(cyan, part.Title) + "\n")
 		for _, f := range part.Facts {
-			fmt.Fprintf(&b, "  %-16s %s\n", f.Label, f.Says)
+			fmt.Fprintf(&b, "  %-*s  %s\n", width, f.Label, f.Says)
 		}
 	}
 	_, err := io.WriteString(w.stdout, b.String())

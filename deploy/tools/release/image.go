@@ -80,6 +80,7 @@ func (r *release) config() v1.Config {
 			"org.opencontainers.image.version":     r.version.Name,
 			"org.opencontainers.image.revision":    r.version.Commit,
 			"org.opencontainers.image.created":     r.version.Time.Format(time.RFC3339),
+			"org.opencontainers.image.source":      r.version.Source,
 		},
 	}
 }
