@@ -181,7 +181,7 @@ func (q *question) tellPolicy() {
 	}
 	for _, name := range catalog.SettingNames() {
 		if base, now := catalog.Setting(&e.Base, name), catalog.Setting(&e.Policy, name); base != now {
-			q.add("live", words.Sayf("%s was changed while running; the file has %s", "%s 在运行中更改过；文件中为 %s", name, base))
+			q.add("live", words.Sayf("%s was changed while running; the file has %s", "%s 在运行中更改过；文件中为 %s", name, span(base)))
 		}
 	}
 	switch {
