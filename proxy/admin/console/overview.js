@@ -1,7 +1,7 @@
 // The first view: the last hour, what is in trouble, and who answered.
 import { read } from "./api.js";
 import { badge, h } from "./dom.js";
-import { t } from "./language.js";
+import { own, t } from "./language.js";
 import { dashboards, grafana, runbook, show } from "./links.js";
 import { cached, shares } from "./shares.js";
 import { tile } from "./sparkline.js";
@@ -9,11 +9,11 @@ import { count, share, zone } from "./text.js";
 import { troubles } from "./trouble.js";
 
 export async function load() {
-  const [upstreams, history] = await Promise.all([read("upstreams"), read("history")]);
-  return { upstreams, history };
+  const [upstreams, history, { endpoints }] = await Promise.all([read("upstreams"), read("history"), read("endpoints")]);
+  return { upstreams, history, titles: Object.fromEntries(endpoints.map((e) => [e.name, own(e.title)])) };
 }
 
-export function view({ upstreams, history }, { overview }) {
+export function view({ upstreams, history, titles }, { overview }) {
   const { hour: { requests, errors, hit_ratio: ratio, p95_ms: p95 }, total } = history.service;
   const last = p95.findLast((v) => v !== null && v !== undefined);
   const ms = (v) => (v === undefined ? "–" : `${v < 10 ? v.toFixed(1) : count(v)} ms`);
@@ -26,7 +26,7 @@ export function view({ upstreams, history }, { overview }) {
         tile(t("Errors"), count(total.errors), errors, count, total.errors > 0 ? "bad" : "")),
       h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }))),
     h("section", { key: "trouble" }, h("h2", null, t("In trouble")), listed(troubles(overview, upstreams, history), overview.grafana)),
-    h("section", { key: "answers" }, h("h2", null, t("Who answered in the last hour")), shares(upstreams.sources, history.endpoints)),
+    h("section", { key: "answers" }, h("h2", null, t("Who answered in the last hour")), shares(upstreams.sources, history.endpoints, titles)),
   ];
 }
 

@@ -8,13 +8,13 @@ import { count, plural, share } from "./text.js";
 export const cached = ({ cached: hits, fetched }) => (hits + fetched > 0 ? hits / (hits + fetched) : null);
 
 // shares shows the endpoints that somebody was asked for, those first where it was not the first source that answered.
-export function shares(sources, endpoints) {
+export function shares(sources, endpoints, titles) {
   const all = Object.entries(endpoints).map(([name, { total }]) => lineOf(name, total, sources.filter((s) => s.endpoint === name && !s.missing)));
   const asked = all.filter((line) => line.whole > 0).sort((a, b) => b.later - a.later || b.whole - a.whole);
   const rest = all.filter((line) => line.whole === 0).map((line) => line.name).sort();
   return [
     h("p", { class: "soft legend" }, ["first", "later", "none"].map((kind) => h("span", { class: "example" }, swatch(kind), kinds[kind]))),
-    asked.length > 0 && h("ul", { class: "shares" }, asked.map(drawn)),
+    asked.length > 0 && h("ul", { class: "shares" }, asked.map((line) => drawn(line, titles[line.name]))),
     rest.length > 0 && h("p", { class: "soft" }, t("No source was asked for {names}.", { names: rest.join(t(", ")) })),
   ];
 }
@@ -32,10 +32,10 @@ function lineOf(name, total, sources) {
   return { name, total, parts, whole, later: parts.reduce((sum, [kind, , n]) => sum + (kind === "first" ? 0 : n / whole), 0) };
 }
 
-function drawn({ name, total, parts, whole }) {
+function drawn({ name, total, parts, whole }, title) {
   let x = 0;
   return h("li", { key: name },
-    h("a", { class: "mono", href: address("upstreams", `${name}/`) }, name),
+    h("span", null, h("a", { class: "mono", href: address("upstreams", `${name}/`) }, name), " ", h("span", { class: "soft" }, title)),
     svg("svg", { class: "share", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, parts.map(([kind, , n]) => {
       const width = (100 * n) / whole;
       x += width;
