@@ -5,50 +5,78 @@ import (
 	"strconv"
 	"sync"
 
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/ipcard"
 )
 
-// errorPictures are the pictures that stand for errors, by type. Each is drawn when it
-// is first needed, and kept.
-type errorPictures map[string]errorPicture
+// errorPictures draws the pictures that stand for errors. Each is drawn when it is first needed,
+// and kept: what they say is of the type and the parameter, and no caller's text.
+type errorPictures struct {
+	types map[string]errorType
+	mu    sync.Mutex
+	drawn map[errorPicture][]byte
+}
 
-// errorPicture draws the picture of a type; nil if it cannot be drawn.
-type errorPicture struct{ png, svg func() []byte }
+// errorPicture is all that a picture depends on.
+type errorPicture struct {
+	title, about, note string
+	svg                bool
+}
 
-func newErrorPictures() errorPictures {
-	all := errorPictures{}
+// mostErrorPictures bounds what is kept, which a reload of the catalog may add to: some 4 KB each.
+const mostErrorPictures = 1024
+
+func newErrorPictures() *errorPictures {
+	p := &errorPictures{types: map[string]errorType{}, drawn: map[errorPicture][]byte{}}
 	for _, t := range errorTypes() {
-		if f := t.example; !t.title.IsZero() {
-			n := &ipcard.Notice{ZH: t.title.ZH(), EN: t.title.EN(), Note: strconv.Itoa(f.status) + " " + f.errorType}
-			all[f.errorType] = errorPicture{png: drawn(n.PNG), svg: drawn(n.SVG)}
+		if !t.title.IsZero() {
+			p.types[t.example.errorType] = t
 		}
 	}
-	return all
+	return p
 }
 
-func drawn(draw func() ([]byte, error)) func() []byte {
-	return sync.OnceValue(func() []byte {
-		b, err := draw()
-		if err != nil {
-			return nil // the fonts come with the program: a test draws them all
-		}
-		return b
-	})
-}
-
-// body is the picture for an error, and its content type; nil if the caller is better
-// served without.
-func (p errorPictures) body(req *request, f *failure) (body []byte, contentType string) {
+// body is the picture for an error in a language, and its content type; nil if the caller is
+// better served without.
+func (p *errorPictures) body(req *request, f *failure, l i18n.Language) (body []byte, contentType string) {
 	wanted, svg := wantsPicture(req, f)
-	picture, ok := p[f.errorType]
-	switch {
-	case !wanted || !ok:
+	t, ok := p.types[f.errorType]
+	if !wanted || !ok {
 		return nil, ""
-	case svg:
-		return picture.svg(), contentSVG
 	}
-	return picture.png(), contentPNG
+	about := t.meaning
+	if of, ok := f.message.(*catalog.ParamError); ok && !of.Expected().IsZero() {
+		about = of.Expected()
+	}
+	contentType = contentPNG
+	if svg {
+		contentType = contentSVG
+	}
+	return p.draw(errorPicture{l.Of(t.title), l.Of(about), strconv.Itoa(f.status) + " " + f.errorType, svg}), contentType
+}
+
+// draw draws a picture, or finds it; nil if it cannot be drawn.
+func (p *errorPictures) draw(what errorPicture) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b, ok := p.drawn[what]; ok {
+		return b
+	}
+	n := &ipcard.Notice{Title: what.title, About: what.about, Note: what.note}
+	draw := n.PNG
+	if what.svg {
+		draw = n.SVG
+	}
+	b, err := draw()
+	if err != nil {
+		return nil // the fonts come with the program: a test draws them all
+	}
+	if len(p.drawn) >= mostErrorPictures {
+		clear(p.drawn)
+	}
+	p.drawn[what] = b
+	return b
 }
 
 // wantsPicture reports whether a caller who gets no answer is shown a picture: one

@@ -56,10 +56,7 @@ func TestEveryErrorHasAPicture(t *testing.T) {
 		if errorType == typeMethod {
 			continue
 		}
-		status, err := strconv.Atoi(strings.Fields(statusOf(t, f, errorType))[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		status := each.example.status
 		for _, path := range []string{"/api/qrcode", "/api/qrcode?type=svg"} {
 			for _, method := range []string{http.MethodGet, http.MethodHead} {
 				rec := failed(f, method, path, &failure{status: status, errorType: errorType, message: words.Name("m"), parameter: "p", retryAfter: 90 * time.Second})
@@ -84,24 +81,12 @@ func TestEveryErrorHasAPicture(t *testing.T) {
 				seen[path+errorType] = string(body)
 			}
 		}
-		p := f.server.pictures[errorType]
-		for _, draw := range []func() []byte{p.png, p.svg} {
-			if first, again := draw(), draw(); &first[0] != &again[0] {
-				t.Errorf("%s is drawn again", errorType)
-			}
-		}
 	}
-}
-
-// statusOf reads the status of a type from its picture as SVG.
-func statusOf(t *testing.T, f *front, errorType string) string {
-	t.Helper()
-	picture, ok := f.server.pictures[errorType]
-	if !ok {
-		t.Fatalf("%s has no picture", errorType)
+	f.server.pictures.mu.Lock()
+	defer f.server.pictures.mu.Unlock()
+	if drawn := len(f.server.pictures.drawn); drawn != len(seen) {
+		t.Errorf("%d pictures were drawn, want %d: each once", drawn, len(seen))
 	}
-	before, _, _ := strings.Cut(string(picture.svg()), " "+errorType+"<")
-	return before[strings.LastIndexByte(before, '>')+1:]
 }
 
 // failed answers a request for a picture with a failure.
@@ -218,5 +203,21 @@ func TestWeigh(t *testing.T) {
 	lines := []string{acceptPage, acceptJSON}
 	if n := testing.AllocsPerRun(100, func() { weigh(lines) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestErrorPicturesSayWhy, in the caller's language: which parameter is at fault and what it
+// takes, and never what the caller sent.
+func TestErrorPicturesSayWhy(t *testing.T) {
+	f := newFront(t, nil, replaying("qrcode"))
+	const path = "/api/qrcode?type=svg&text=a&size="
+	en, zh := f.get(path+"7", "Accept", acceptPicture, "Accept-Language", "en"), f.get(path+"7", "Accept", acceptPicture)
+	en.want(t, http.StatusBadRequest, "A parameter is not valid", "size: expected a whole number", "from 50 to 2000", "400 invalid_parameter")
+	zh.want(t, http.StatusBadRequest, "参数有误", "size：应为 50 到 2000 的整数")
+	en.header(t, "Content-Language", "en")
+	zh.header(t, "Content-Language", "zh-CN")
+	en.header(t, "Vary", "Accept-Language")
+	if other := f.get(path+"8", "Accept", acceptPicture); other.body != zh.body {
+		t.Error("another value is another picture")
 	}
 }

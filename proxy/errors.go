@@ -170,13 +170,12 @@ func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat
 	body := make([]byte, 0, 2*len(message)+len(f.parameter)+len(format.Callback)+len(id)+128)
 	picture, contentType := []byte(nil), ""
 	if !format.Text && format.Callback == "" {
-		picture, contentType = s.pictures.body(req, f)
+		picture, contentType = s.pictures.body(req, f, in.Language)
 	}
 	switch {
 	case picture != nil:
 		h["Content-Type"], h["Content-Security-Policy"] = []string{contentType}, s.preset.sandbox
-		h["Content-Language"] = s.preset.bothLanguages
-		body, in = picture, i18n.Choice{}
+		body = picture
 	case format.Text:
 		h["Content-Type"] = s.preset.text
 		body = append(append(body, message...), '\n')
@@ -189,9 +188,7 @@ func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat
 		h["Content-Type"] = s.preset.json
 		body = f.appendJSON(body, message, id)
 	}
-	if picture == nil {
-		h["Content-Language"] = s.preset.languages[in.Language]
-	}
+	h["Content-Language"] = s.preset.languages[in.Language]
 	s.setErrorHeaders(h, f, id, control, len(body))
 	s.setErrorVary(h, control != "", in.Vary != "")
 	req.begin(status)

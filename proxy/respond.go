@@ -42,15 +42,13 @@ type presetHeaders struct {
 	text, json, noStore                           []string
 	varyAccept, varyLanguage, varyAcceptLanguage  []string
 	languages                                     [2][]string // Content-Language, by language
-	bothLanguages                                 []string
 }
 
 func newPresetHeaders() *presetHeaders {
 	return &presetHeaders{
 		varyAccept: []string{"Accept"}, varyLanguage: []string{"Accept-Language"}, varyAcceptLanguage: []string{"Accept, Accept-Language"},
-		languages:     [2][]string{i18n.English: {i18n.English.Tag()}, i18n.Chinese: {i18n.Chinese.Tag()}},
-		bothLanguages: []string{i18n.English.Tag() + ", " + i18n.Chinese.Tag()},
-		anyone:        []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
+		languages: [2][]string{i18n.English: {i18n.English.Tag()}, i18n.Chinese: {i18n.Chinese.Tag()}},
+		anyone:    []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
 		sandbox: []string{sandboxPolicy}, script: []string{contentScript}, close: []string{"close"},
 		text: []string{contentText}, json: []string{contentJSON}, noStore: []string{"no-store"},
 	}

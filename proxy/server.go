@@ -63,7 +63,7 @@ type Server struct {
 	metrics   *serverMetrics
 	unrouted  *endpointMetrics
 	preset    *presetHeaders
-	pictures  errorPictures
+	pictures  *errorPictures
 	admission admission
 	sharing   *ratelimit.Sharing // of the rate limit; nil: without a fleet
 	history   *status.History

@@ -99,6 +99,15 @@ func (e *ParamError) ZH() string {
 	return words.Join("参数 ", p.Name, " 有误：", value, e.wrong.ZH(), "；应为", p.Allowed.ZH(), "，例如 ", p.Name, "=", p.Example)
 }
 
+// Expected says which parameter is at fault and what it takes, without the value; zero where that
+// is not of a parameter.
+func (e *ParamError) Expected() words.Text {
+	if e.param == nil {
+		return words.Text{}
+	}
+	return words.Say(e.Parameter+": expected "+e.param.Allowed.EN(), e.Parameter+"："+words.Join("应为", e.param.Allowed.ZH()))
+}
+
 var (
 	paramName    = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 	callbackPath = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*$`)

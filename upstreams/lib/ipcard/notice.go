@@ -4,10 +4,12 @@ import (
 	"image"
 )
 
-// Notice is a small picture in the place of one that cannot be had: it says why, in
-// both languages. Its texts are the program's own.
+// Notice is a small picture in the place of one that cannot be had: it says why. Its texts are
+// the program's own.
 type Notice struct {
-	ZH, EN string
+	Title string
+	// About says more, on two lines at most.
+	About string
 	// Note is a line for those who look closer, such as a status.
 	Note string
 }
@@ -17,6 +19,7 @@ const (
 	noticeWidth  = 360
 	noticeHeight = 120
 	noticeLeft   = 92
+	aboutSize    = 13
 
 	markX, markY, markR = 49, 60, 24
 )
@@ -42,17 +45,17 @@ func (n *Notice) SVG() ([]byte, error) {
 		return nil, err
 	}
 	defer done()
-	d := drawing{width: noticeWidth, height: noticeHeight, title: n.ZH + " " + n.EN, shapes: noticeShapes(), lines: n.lines(p)}
+	d := drawing{width: noticeWidth, height: noticeHeight, title: n.Title + " " + n.About, shapes: noticeShapes(), lines: n.lines(p)}
 	return d.svg(), nil
 }
 
 func (n *Notice) lines(p *renderer) []line {
 	const room = noticeWidth - noticeLeft - 20
-	return []line{
-		p.fit(line{text: n.ZH, x: noticeLeft, y: 48, style: style{regular, 20}, blend: inkOnPaper, maxWidth: room}, 12),
-		p.fit(line{text: n.EN, x: noticeLeft, y: 73, style: style{regular, 14}, blend: softOnPaper, maxWidth: room}, 10),
-		p.fit(line{text: n.Note, x: noticeLeft, y: 96, style: style{regular, 12}, blend: mutedOnPaper, maxWidth: room}, 10),
+	lines := []line{p.fit(line{text: n.Title, x: noticeLeft, y: 36, style: style{regular, 18}, blend: inkOnPaper, maxWidth: room}, 12)}
+	for i, part := range p.wrap(p.legible(n.About), room*1000/aboutSize, 2) {
+		lines = append(lines, p.fit(line{text: part, x: noticeLeft, y: 60 + 19*i, style: style{regular, aboutSize}, blend: softOnPaper, maxWidth: room}, 10))
 	}
+	return append(lines, p.fit(line{text: n.Note, x: noticeLeft, y: 103, style: style{regular, 12}, blend: mutedOnPaper, maxWidth: room}, 10))
 }
 
 // noticeShapes are those of a card without its footer.
