@@ -15,6 +15,8 @@ type outcome struct {
 	// newer is when the entry was created that Redis has kept in place of ours, by this
 	// machine's clock; zero: ours was written.
 	newer time.Time
+	// leased: the lease that was to be released along is still there.
+	leased bool
 }
 
 // errReply: Redis replied something else than the script returns.
@@ -51,6 +53,9 @@ func (t *Tier) count(jobs []*job, outcomes []outcome) {
 	for i, j := range jobs {
 		err := outcomes[i].err
 		t.metrics.wrote(err)
+		if j.release != nil {
+			t.metrics.wrote(err)
+		}
 		if err != nil {
 			t.log.Debug("redis write failed", "error", err)
 		}
@@ -132,7 +137,11 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	if j.announced {
 		announce = 1
 	}
-	return eval(ctx, p, keys, opWrite, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce)
+	args := []any{opWrite, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce}
+	if r := j.release; r != nil {
+		keys, args = append(keys, r.key), append(args, r.token, announceEnded(r.cacheKey))
+	}
+	return eval(ctx, p, keys, args...)
 }
 
 // outcomeOf reads the reply to a write. A reply counts whatever its error: where one node
@@ -153,22 +162,27 @@ func (t *Tier) outcomeOf(reply redis.Cmder, begun, ended time.Time) outcome {
 
 // scriptOutcome reads what the script has returned.
 func (t *Tier) scriptOutcome(reply []any, begun, ended time.Time) outcome {
-	if len(reply) != 3 {
+	if len(reply) < 3 {
 		return outcome{err: errReply}
 	}
 	newer, _ := reply[0].(int64)
 	now, _ := reply[1].(int64)
 	t.clock.read(time.UnixMilli(now), begun, ended)
-	switch reply[2] {
-	case int64(1):
-		t.metrics.announced("sent")
-	case int64(2):
-		t.metrics.announced("failed")
+	o := outcome{}
+	for _, announced := range reply[2:] {
+		switch announced {
+		case int64(1):
+			t.metrics.announced("sent")
+		case int64(2):
+			t.metrics.announced("failed")
+		case int64(3):
+			o.leased = true
+		}
 	}
 	if newer > 0 {
-		return outcome{newer: t.clock.local(time.UnixMilli(newer))}
+		o.newer = t.clock.local(time.UnixMilli(newer))
 	}
-	return outcome{}
+	return o
 }
 
 // learnClock reads the clock of Redis, before the first date is translated. It may fail: each

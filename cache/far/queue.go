@@ -36,6 +36,8 @@ type job struct {
 	replaceable bool
 	announced   bool // once it is written
 	token       string
+	// release is that of the key's lease, which goes along with the write of an entry.
+	release *job
 }
 
 // deletion reports whether the write deletes a value or, as a release, a lease. It

@@ -20,7 +20,9 @@ const (
 //	release KEY token channel message         → 0; deletes the lease if it has the token
 //
 // Behind that each returns the time of Redis, and whether something was announced (1),
-// could not be (2) or did not have to be (0). Times are in Unix milliseconds.
+// could not be (2) or did not have to be (0). Times are in Unix milliseconds. A write may
+// have the release of the key's lease along, with LEASE, token and message: then a fourth
+// value says whether its end was announced, or that it is still there (3).
 //
 // An entry is written in the place of one created before it; a replaceable one never in
 // the place of a lasting one, a lasting one always in that of a replaceable one. An entry
@@ -36,13 +38,17 @@ local function announce(channel, message)
 	if type(reply) == "table" and reply.err then return 2 end
 	return 1
 end
+local function release(lease, token, channel, message)
+	local owner = redis.pcall("get", lease)
+	local wanted = owner == token .. "` + wantedMark + `"
+	if owner ~= token and not wanted then return 0 end
+	local reply = redis.pcall("del", lease)
+	if type(reply) == "table" then return 3, reply end
+	return wanted and announce(channel, message) or 0
+end
 if op == "` + opRelease + `" then
-	local owner, announced = redis.pcall("get", key), 0
-	local wanted = owner == ARGV[2] .. "` + wantedMark + `"
-	if owner ~= ARGV[2] and not wanted then return {0, now, 0} end
-	redis.call("del", key)
-	if wanted then announced = announce(ARGV[3], ARGV[4]) end
-	return {0, now, announced}
+	local announced, refused = release(key, ARGV[2], ARGV[3], ARGV[4])
+	return refused or {0, now, announced}
 end
 local latest = now + 1000
 local head = redis.pcall("getrange", key, 0, 14)
@@ -59,10 +65,17 @@ if created > latest then
 	created = now
 	value = kind .. string.format("%014.0f", now) .. string.sub(value, 16)
 end
-if lasting and kind ~= "=" or lasting == (kind == "=") and created <= there then return {there, now, 0} end
-redis.call("set", key, value, "px", ARGV[3])
-if ARGV[5] == "" or ARGV[6] == "0" and there < 0 then return {0, now, 0} end
-return {0, now, announce(ARGV[4], "` + replacedKind + `" .. string.format("%.0f", created) .. " " .. ARGV[5])}`)
+local result = {0, now, 0}
+if lasting and kind ~= "=" or lasting == (kind == "=") and created <= there then
+	result[1] = there
+else
+	redis.call("set", key, value, "px", ARGV[3])
+	if ARGV[5] ~= "" and (ARGV[6] ~= "0" or there >= 0) then
+		result[3] = announce(ARGV[4], "` + replacedKind + `" .. string.format("%.0f", created) .. " " .. ARGV[5])
+	end
+end
+if KEYS[2] then result[4] = release(KEYS[2], ARGV[7], ARGV[4], ARGV[8]) end
+return result`)
 
 // What leaseScript says of a lease.
 const (

@@ -124,7 +124,7 @@ func (w *writer) sleep(most time.Duration) {
 // process sends writes, and does with each what its outcome asks for.
 func (w *writer) process(jobs []*job) {
 	w.tier.learnClock()
-	sent, panicked := w.make(jobs), true
+	sent, panicked := w.withReleases(w.make(jobs)), true
 	defer func() {
 		if panicked {
 			w.drop(sent...)
@@ -132,16 +132,49 @@ func (w *writer) process(jobs []*job) {
 	}()
 	outcomes := w.tier.carryOut(sent)
 	panicked = false
-	var again []*job
+	var again, alone []*job
 	for i, j := range sent {
-		if !w.ended(j, outcomes[i]) {
+		o, release := outcomes[i], j.release
+		j.release = nil
+		if !w.ended(j, o) {
 			again = append(again, j)
+		}
+		switch {
+		case release == nil:
+		case o.err == nil && !o.leased:
+			w.tier.queue.done(w.shard, release)
+		case o.leased, isReply(o.err), errors.Is(o.err, errPaused):
+			alone = append(alone, release)
+		default:
+			again = append(again, release)
 		}
 	}
 	if len(w.retries) == 0 {
 		w.backoff = 0
 	}
 	w.sendAgain(again, len(again) < len(sent))
+	if len(alone) > 0 {
+		w.process(alone)
+	}
+}
+
+// withReleases has each release go along with the write before it of the same key, if
+// nothing else of it comes between: most misses end with the two. One that failed is sent by
+// itself. In a Cluster, a command with several keys is refused while their slot moves.
+func (w *writer) withReleases(jobs []*job) []*job {
+	if w.tier.cluster || len(jobs) == 1 || w.tier.writes.refusals.pausing(time.Now()) {
+		return jobs
+	}
+	last := map[string]*job{}
+	return slices.DeleteFunc(jobs, func(j *job) bool {
+		before := last[j.cacheKey]
+		last[j.cacheKey] = j
+		if j.kind != releasing || before == nil || before.kind != writing || before.tried || j.tried || before.release != nil {
+			return false
+		}
+		before.release, last[j.cacheKey] = j, before
+		return true
+	})
 }
 
 // ended does with a write what its outcome asks for; false when it could not be sent.
@@ -241,5 +274,8 @@ func (w *writer) drop(jobs ...*job) {
 	for _, j := range jobs {
 		w.tier.metrics.dropped.Inc()
 		w.tier.queue.done(w.shard, j)
+		if j.release != nil {
+			w.drop(j.release)
+		}
 	}
 }

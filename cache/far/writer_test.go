@@ -208,3 +208,107 @@ func TestValueAfterADeletionToBeRetried(t *testing.T) {
 		t.Errorf("%q", v)
 	}
 }
+
+// TestReleasesGoAlongWithWrites: after all earlier writes of the key.
+func TestReleasesGoAlongWithWrites(t *testing.T) {
+	tier := open(t, "redis://127.0.0.1:1/0")
+	for jobs, want := range map[string]string{
+		"Wa Ra":             "Wa+Ra",
+		"Wa":                "Wa",
+		"Ra Rb":             "Ra Rb",
+		"Ra Wa":             "Ra Wa",
+		"Wa Wb Rb Ra":       "Wa+Ra Wb+Rb",
+		"Wa Wa Ra":          "Wa Wa+Ra",
+		"Wa Da Ra":          "Wa Da Ra",
+		"Fa Ra":             "Fa Ra",
+		"Wa Fa Ra":          "Wa Fa Ra",
+		"Wa Ra Ra":          "Wa+Ra Ra",
+		"Wa Ra Wa Ra Da Ra": "Wa+Ra Wa+Ra Da Ra",
+		"wa Ra":             "wa Ra",
+		"Wa ra":             "Wa ra",
+	} {
+		var all []*job
+		name := map[*job]string{}
+		for s := range strings.FieldsSeq(jobs) {
+			k := map[byte]kind{'W': writing, 'R': releasing, 'D': deleting, 'F': failing}[s[0]&^32]
+			all = append(all, &job{kind: k, cacheKey: s[1:], tried: s[0] >= 'a'})
+			name[all[len(all)-1]] = s
+		}
+		var got []string
+		for _, j := range (&writer{tier: tier}).withReleases(all) {
+			s := name[j]
+			if j.release != nil {
+				s += "+" + name[j.release]
+			}
+			got = append(got, s)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", jobs, strings.Join(got, " "), want)
+		}
+	}
+}
+
+func TestAWriteThatReleasesALease(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	for name, c := range map[string]struct {
+		before, lease string // what is there; the lease's value
+		forbid        string
+		stored        bool // ours
+		left          bool // the lease
+		newer         bool // what was there
+		failed        bool
+		announced     float64
+	}{
+		"ours":                  {lease: "token", stored: true},
+		"ours, wanted":          {lease: "token" + wantedMark, stored: true, announced: 1},
+		"another's":             {lease: "other", stored: true, left: true},
+		"none":                  {stored: true},
+		"beside an older entry": {before: "=00000000000001v", lease: "token", stored: true, announced: 1},
+		"beside a newer entry":  {before: fmt.Sprintf("=%014dv", time.Now().UnixMilli()), lease: "token" + wantedMark, newer: true, announced: 1},
+		"not to be deleted":     {lease: "token", forbid: "-del", stored: true, left: true},
+		"not to be written":     {lease: "token", forbid: "-set", left: true, failed: true},
+	} {
+		server.Must("FLUSHALL")
+		if c.before != "" {
+			server.Must("SET sundry:k " + c.before)
+		}
+		if c.lease != "" {
+			server.Must("SET sundry:lease:k " + c.lease)
+		}
+		if c.forbid != "" {
+			server.Must("ACL SETUSER default " + c.forbid)
+		}
+		sent := func() float64 { return testutil.ToFloat64(tier.metrics.announcements.WithLabelValues("sent")) }
+		before := sent()
+		j := &job{kind: writing, cacheKey: "k", key: tier.name("", "k"), created: nextDate(), ttl: time.Minute, value: []byte("=00000000000002value")}
+		j.release = &job{kind: releasing, cacheKey: "k", key: tier.name(leasePrefix, "k"), token: "token"}
+		o := tier.carryOut([]*job{j})[0]
+		server.Must("ACL SETUSER default +set +del")
+		stored := strings.Contains(server.Must("GET sundry:k"), "value")
+		left := strings.Contains(server.Must("EXISTS sundry:lease:k"), "1")
+		if stored != c.stored || left != c.left || o.newer.IsZero() == c.newer || (o.err != nil) != c.failed || o.leased != (c.forbid == "-del") || sent()-before != c.announced {
+			t.Errorf("%s: stored %v, lease left %v, %v announced, %+v", name, stored, left, sent()-before, o)
+		}
+	}
+}
+
+// TestAReleaseIsNotLostWithItsWrite where Redis refuses one of them.
+func TestAReleaseIsNotLostWithItsWrite(t *testing.T) {
+	for _, forbid := range []string{"set", "del"} {
+		server := redistest.Start(t)
+		tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+		_, release := tier.Lease(t.Context(), "k", time.Minute)
+		server.Must("ACL SETUSER default -" + forbid)
+		server.Freeze()
+		tier.set("k", []byte("v"), time.Minute)
+		release()
+		server.Thaw()
+		if forbid == "del" {
+			waittest.Until(t, "the release to be refused", func() bool { return unhealthy(tier) > 0 })
+			server.Must("ACL SETUSER default +del")
+		}
+		waittest.Until(t, "the release", func() bool { _, _, _, leased, _ := tier.Look(t.Context(), "k"); return !leased })
+		waittest.Until(t, "the queue to be empty", empty(tier))
+	}
+}
