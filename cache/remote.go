@@ -114,9 +114,11 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	}
 	f.farFailure, f.farLeased, f.farAnswered = record, leased, answered
 	if packed == nil {
+		f.farHits.Store(0)
 		f.metrics.farMiss.Inc()
 		return nil
 	}
+	f.farHits.Add(1)
 	e, ok := f.unpack(packed, created)
 	if !ok {
 		return nil
@@ -135,10 +137,14 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	return nil
 }
 
+// seldomMissed is after how many looks of an endpoint that found something the next ones ask
+// for no lease: a lease that has a round trip of its own costs as much as to ask so often.
+const seldomMissed = 16
+
 // look is the first look into Redis. Where nothing lies in the near tier, a load follows
 // unless something lies there, so the lease is asked for at once.
 func (f *fill) look(ctx context.Context) (packed []byte, created time.Time, record []byte, leased, answered bool) {
-	if f.copy != nil {
+	if f.copy != nil || f.farHits.Load() >= seldomMissed {
 		return f.cache.far.Look(ctx, f.key)
 	}
 	packed, created, record, leased, answered, f.release = f.cache.far.LookOrLease(ctx, f.key, f.policy.FillTimeout)

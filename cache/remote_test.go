@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -513,6 +514,7 @@ func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
 type counted struct {
 	*fakeRemote
 	leases int
+	asked  int    // looks that ask for a lease
 	stored []byte // what a look finds that has taken the lease: it was stored in between
 }
 
@@ -524,6 +526,7 @@ func (c *counted) Lease(ctx context.Context, key string, ttl time.Duration) (boo
 func (c *counted) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
 	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
 ) {
+	c.asked++
 	value, created, failure, leased, answered, release = c.fakeRemote.LookOrLease(ctx, key, ttl)
 	if c.stored != nil {
 		value, created = c.stored, time.Now()
@@ -558,6 +561,28 @@ func TestALeaseBesideAnEntryIsReleased(t *testing.T) {
 		wantCalls(t, l, 0)
 		if len(far.leased) != 0 {
 			t.Error("the lease is held")
+		}
+	})
+}
+
+// Where looks find entries, they ask for no leases, until one has found nothing.
+func TestLooksThatFindEntriesAskForNoLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far, l := &counted{fakeRemote: newFakeRemote()}, &script{}
+		first, s := newCache(t, Config{Far: far.fakeRemote}).Space("story", usual()), newCache(t, Config{Far: far}).Space("story", usual())
+		for i := range 2 * seldomMissed {
+			mustFetch(t, first, fmt.Sprint(i), l)
+		}
+		synctest.Wait()
+		for i := range 2 * seldomMissed {
+			mustFetch(t, s, fmt.Sprint(i), l)
+		}
+		if wantCalls(t, l, 2*seldomMissed); far.asked != seldomMissed {
+			t.Errorf("%d of %d looks asked for a lease", far.asked, 2*seldomMissed)
+		}
+		mustFetch(t, s, "missed", l)
+		if mustFetch(t, s, "missed, too", l); far.asked != seldomMissed+1 || far.leases != 1 {
+			t.Errorf("%d looks asked for a lease, %d by themselves", far.asked, far.leases)
 		}
 	})
 }

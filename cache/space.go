@@ -34,6 +34,8 @@ type Space struct {
 	// sampled is how many requests the next one stands for that the observer is told
 	// of; 0 and 1: it is told of each.
 	sampled atomic.Uint32
+	// farHits is how many looks into Redis have found something since one found nothing.
+	farHits atomic.Uint32
 }
 
 // Space opens an endpoint's part, whose keys begin with its name and a colon.
