@@ -102,8 +102,12 @@ func (e *ParamError) ZH() string {
 // Expected says which parameter is at fault and what it takes, without the value; zero where that
 // is not of a parameter.
 func (e *ParamError) Expected() words.Text {
-	if e.param == nil {
+	switch {
+	case e.param == nil:
 		return words.Text{}
+	case e.Missing:
+		example := e.Parameter + "=" + e.param.Example
+		return words.Say("for example "+example, "例如 "+example)
 	}
 	return words.Say(e.Parameter+": expected "+e.param.Allowed.EN(), e.Parameter+"："+words.Join("应为", e.param.Allowed.ZH()))
 }
