@@ -101,14 +101,13 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := redistest.Start(t)
 			tier := open(t, server.URL(), func(c *Config) { c.Queue = 8 })
 			for i := range 30 {
 				server.Must(fmt.Sprintf("SET sundry:%d =00000000000001v", i))
 			}
-			if v, _, _, _, _ := tier.Look(t.Context(), "1"); v == nil {
-				t.Fatal("no value to delete")
-			}
+			waittest.Until(t, "a value to delete", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "1"); return v != nil })
 			c.fail(server)
 			for i := range 100 {
 				tier.set(fmt.Sprint("more", i), []byte("v"), time.Minute)
