@@ -104,10 +104,10 @@ image:
 		--build-arg SOURCE="$$(git config --get remote.origin.url | sed 's#//[^/@]*@#//#')" .
 
 # Binaries, images and checksums in bin/release, stamped with the version of the git
-# tag (or VERSION=0.1.0). No container engine; the same bytes each time. The first time, Go
+# tag (or VERSION=0.1.0), images with where the source is (URL=…). No container engine; the same bytes each time. The first time, Go
 # downloads the modules of both go.mod files; with them in its cache, no network is needed.
 release:
-	cd deploy/tools && go run ./release -source ../.. -out ../../bin/release -version "$(VERSION)"
+	cd deploy/tools && go run ./release -source ../.. -out ../../bin/release -version "$(VERSION)" -url "$(URL)"
 
 # The four figures of the pages, the median of three runs each; on a machine that does
 # nothing else.

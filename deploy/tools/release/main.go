@@ -24,21 +24,23 @@ func main() {
 	source := flag.String("source", ".", "top of the repository")
 	out := flag.String("out", "bin/release", "directory for the results; what is in it is replaced")
 	named := flag.String("version", "", "version to stamp (default: of the git tag, else the newest in CHANGELOG.md with the commit)")
+	url := flag.String("url", "", "where the repository is, for the label of the images (default: none, whatever git's remotes are, so that all clones give the same bytes)")
 	only := flag.String("platforms", platforms, "platforms to build for")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *source, *out, *named, strings.Split(*only, ",")); err != nil {
+	if err := run(ctx, *source, *out, *named, *url, strings.Split(*only, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, source, out, named string, platforms []string) error {
+func run(ctx context.Context, source, out, named, url string, platforms []string) error {
 	v, err := versionOf(ctx, source, named)
 	if err != nil {
 		return err
 	}
+	v.Source = url
 	fmt.Printf("sundry %s, commit %s\n", v.Name, v.Commit)
 	r, err := newRelease(source, out, v)
 	if err != nil {

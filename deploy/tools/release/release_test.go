@@ -66,7 +66,7 @@ func made(t *testing.T, source, named string, platforms ...string) map[string][]
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("SOURCE_DATE_EPOCH", "")
 	out := filepath.Join(t.TempDir(), "release")
-	if err := run(t.Context(), source, out, named, platforms); err != nil {
+	if err := run(t.Context(), source, out, named, "https://example.org/sundry", platforms); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{}

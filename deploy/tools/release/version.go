@@ -17,14 +17,11 @@ type version struct {
 	Name   string    // such as 0.1.0, without a v
 	Commit string    // in full; "" without a repository
 	Time   time.Time // of the commit, or SOURCE_DATE_EPOCH
-	Source string    // where the repository is; "" where that is not known
+	Source string    // URL of the repository, for people; "": it is not told
 }
 
 // newest is the heading of a version in CHANGELOG.md.
 var newest = regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+)`)
-
-// credentials may stand in the URL of a repository.
-var credentials = regexp.MustCompile(`//[^/@]*@`)
 
 // versionOf is the version that was named, or that of the tag. What lies behind a tag,
 // or has none, is told by its commit.
@@ -37,8 +34,6 @@ func versionOf(ctx context.Context, source, named string) (version, error) {
 	if v.Time, err = timeOf(ctx, source); err != nil {
 		return v, err
 	}
-	v.Source, _ = git(ctx, source, "config", "--get", "remote.origin.url") // there may be none
-	v.Source = credentials.ReplaceAllString(v.Source, "//")
 	if v.Name == "" {
 		v.Name, err = describe(ctx, source, v.Commit)
 	}
