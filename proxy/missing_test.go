@@ -99,6 +99,6 @@ func TestMissingPageInABrowser(t *testing.T) {
 		b.Sound(t)
 	}
 	b.Press(t, `main a[href="/docs/qrcode"]`)
-	b.Text(t, "h1", "qrcode")
+	b.Text(t, "h1", "二维码生成")
 	b.Sound(t)
 }

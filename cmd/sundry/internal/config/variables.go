@@ -51,7 +51,7 @@ func (c *Config) UnknownVariables(ofSources []string) error {
 		secret, _ := strings.CutSuffix(name, "_FILE")
 		switch {
 		case slices.Contains(known, name), slices.Contains(known, secret):
-		case strings.HasPrefix(name, "SUNDRY_TEST_"), serviceVariable.MatchString(name):
+		case strings.HasPrefix(name, "SUNDRY_TEST_"), name == "SUNDRY_CACHE_TESTS", serviceVariable.MatchString(name):
 		default:
 			mistakes = append(mistakes, fmt.Errorf("%s: unknown variable%s", name, declare.Suggestion(name, known)))
 		}
