@@ -13,14 +13,15 @@ export class Refused extends Error {
 }
 
 async function fetchText(method, path, body, ms) {
-  const init = { method, signal: AbortSignal.timeout(ms), credentials: "omit", headers: { "Accept-Language": language, ...headers() } };
+  const by = headers();
+  const init = { method, signal: AbortSignal.timeout(ms), credentials: "omit", headers: { "Accept-Language": language, ...by } };
   if (body !== undefined) {
     init.headers["Content-Type"] = "application/json";
     init.body = JSON.stringify(body);
   }
   try {
     const response = await fetch(`api/${path}`, init);
-    return { response, text: await response.text() };
+    return { response, text: await response.text(), token: by.Authorization };
   } catch (error) {
     throw new Lost(error.name === "TimeoutError" ? t("no answer within {s} s", { s: ms / 1000 }) : t("no connection"));
   }
@@ -29,7 +30,8 @@ async function fetchText(method, path, body, ms) {
 async function answered(method, path, body, ms) {
   const got = await fetchText(method, path, body, ms);
   if (got.response.status !== 401) return got;
-  if (!(await login(true))) throw new Lost(t("not logged in"));
+  const replaced = got.token !== headers().Authorization; // while this call was under way
+  if (!replaced && !(await login(true))) throw new Lost(t("not logged in"));
   return answered(method, path, body, ms);
 }
 
