@@ -86,6 +86,9 @@ func (k *Keeper) Write(ctx context.Context, now time.Time) error {
 }
 
 func (k *Keeper) swap(ctx context.Context, now time.Time) (done bool, err error) {
+	if ctx.Err() != nil { // a file is written whatever its context says
+		return false, fmt.Errorf("write the status: %w", context.Cause(ctx))
+	}
 	stored, err := k.load(ctx)
 	if err != nil {
 		return false, fmt.Errorf("read the status: %w", err)
