@@ -92,16 +92,8 @@ func TestHollowDataAreNoAnswer(t *testing.T) {
 func TestOtherDataAreNotJudged(t *testing.T) {
 	text := strings.Replace(whole, "forms:", "fields: {n: {}, news: {at_least: 1}}\nforms:\n  - {name: image, chain: pictures, picture: source}", 1) +
 		"chains: {pictures: {like: main, draw: digest, sources: [{name: own, computed: {}, map: '{date: \"2026-11-21\"}'}]}}\n"
-	c, err := loadText(t, "whole", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := c.Get("whole")
-	in, bad := e.Parse("", Caller{Addr: caller})
-	if bad != nil {
-		t.Fatal(bad)
-	}
-	for _, chain := range e.Chains {
+	in := inputOf(t, text)
+	for _, chain := range in.Endpoint().Chains {
 		if a, err := chain.Do(t.Context(), in.Call(time.Now()), false, nil); (err == nil) != (chain.Name == "pictures") {
 			t.Errorf("%s: %+v, %v", chain.Name, a, err)
 		}

@@ -13,8 +13,8 @@ import (
 	"sundry/upstreams/lib/plainjson"
 )
 
-// answerOf is the JSON of a file's endpoint.
-func answerOf(t *testing.T, file string) string {
+// inputOf is what a query without parameters asks of a file's endpoint.
+func inputOf(t *testing.T, file string) *Input {
 	t.Helper()
 	c, err := loadText(t, "whole", file)
 	if err != nil {
@@ -25,7 +25,13 @@ func answerOf(t *testing.T, file string) string {
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	content, err := (&Loader{Input: in}).Load(t.Context(), false)
+	return &in
+}
+
+// answerOf is the JSON of a file's endpoint.
+func answerOf(t *testing.T, file string) string {
+	t.Helper()
+	content, err := (&Loader{Input: *inputOf(t, file)}).Load(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
