@@ -62,7 +62,7 @@ func (s *Server) CloseIdle() { closeAPIs(s.current.Load(), &generation{}) }
 func OriginOf(a *catalog.API, dial func(ctx context.Context, network, address string) (net.Conn, error), calls func(host string) func(err error, took time.Duration)) *through.Origin {
 	targets := make([]through.Target, len(a.Targets))
 	for i, t := range a.Targets {
-		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Observe: calls(t.URL.Host)}
+		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Quota: t.Quota, Observe: calls(t.URL.Host)}
 	}
 	return through.NewOrigin(targets, through.Timeouts{Connect: a.Connect, Head: a.Head}, a.KeepAlive, dial)
 }

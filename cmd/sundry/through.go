@@ -85,7 +85,7 @@ func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
 	observe := s.env.Metrics.Calls(api, name)
 	return func(err error, took time.Duration) {
 		result := resultOfCall(err)
-		if result == "rejected" || result == "busy" {
+		if result == "rejected" || result == "busy" || result == "throttled" {
 			took = 0
 		}
 		observe(result, took)
@@ -95,9 +95,12 @@ func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
 
 func resultOfCall(err error) string {
 	var timeout net.Error
+	var throttled *host.ThrottledError
 	switch {
 	case err == nil:
 		return "success"
+	case errors.As(err, &throttled):
+		return "throttled"
 	case errors.Is(err, host.ErrRejected):
 		return "rejected"
 	case errors.Is(err, host.ErrBusy):

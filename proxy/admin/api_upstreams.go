@@ -79,6 +79,7 @@ func (a *api) upstreams(*http.Request) (any, error) {
 			if target.Host != nil {
 				v.Host = target.Host.Name
 			}
+			v.addQuota(target.Quota)
 			a.addAttempts(&v)
 			sources = append(sources, v)
 		}
@@ -103,15 +104,20 @@ func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView
 	if h := s.Host(); h != nil {
 		v.Host = h.Name
 	}
-	if s.Quota != nil {
-		left := s.Quota.Left(time.Now())
-		v.QuotaLeft = &left
-	}
+	v.addQuota(s.Quota)
 	for _, c := range a.Env.Drifts.Of(endpoint, s.Declared) {
 		v.Drift = append(v.Drift, driftView{string(c.Kind), c.Field})
 	}
 	a.addAttempts(&v)
 	return v
+}
+
+// addQuota adds what is left of a quota; nil: there is none.
+func (v *sourceView) addQuota(q *host.Quota) {
+	if q != nil {
+		left := q.Left(time.Now())
+		v.QuotaLeft = &left
+	}
 }
 
 // addAttempts adds what the journal has of a source.

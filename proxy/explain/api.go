@@ -144,13 +144,16 @@ func (t *teller) tellVariants(f *through.Foreseen, known bool) {
 func (t *teller) tellOrigins(a *catalog.API, known bool) {
 	t.part("origins", "Origins, in order", "源站（按顺序）")
 	for _, target := range a.Targets {
-		says := words.Say("breaker not known", "熔断器状态未知")
+		says := []words.Text{words.Say("breaker not known", "熔断器状态未知")}
 		switch {
 		case target.Host == nil:
-			says = words.Say("without a breaker", "没有熔断器")
+			says = []words.Text{words.Say("without a breaker", "没有熔断器")}
 		case known:
-			says = breaker(target.Host)
+			says = []words.Text{breaker(target.Host)}
 		}
-		t.named(target.URL.String(), says)
+		if target.Quota != nil && known {
+			says = append(says, quotaLeft(target.Quota, time.Now())...)
+		}
+		t.named(target.URL.String(), joined(says))
 	}
 }

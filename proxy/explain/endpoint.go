@@ -14,6 +14,7 @@ import (
 	"sundry/proxy/site/pages"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 	"sundry/upstreams/lib/words"
 )
 
@@ -260,10 +261,7 @@ func (q *question) source(s *upstreams.Source) (says []words.Text) {
 		return says
 	}
 	if s.Quota != nil {
-		says = append(says, words.Sayf("quota: %.0f %% left", "配额：剩余 %.0f%%", 100*s.Quota.Left(q.now)))
-		if wait := s.Quota.Wait(q.now); wait > 0 {
-			says = append(says, words.Sayf("none for another %s", "%s 内用尽", span(wait)))
-		}
+		says = append(says, quotaLeft(s.Quota, q.now)...)
 	}
 	recent := q.Running.Journal.Recent(q.endpoint.Name, s.Declared)
 	if len(recent) == 0 {
@@ -279,4 +277,12 @@ func joined(says []words.Text) words.Text {
 		en[i], zh[i] = s.EN(), s.ZH()
 	}
 	return words.Say(strings.Join(en, "; "), strings.Join(zh, "；"))
+}
+
+func quotaLeft(of *host.Quota, now time.Time) []words.Text {
+	says := []words.Text{words.Sayf("quota: %.0f %% left", "配额：剩余 %.0f%%", 100*of.Left(now))}
+	if wait := of.Wait(now); wait > 0 {
+		says = append(says, words.Sayf("none for another %s", "%s 内用尽", span(wait)))
+	}
+	return says
 }

@@ -119,6 +119,8 @@ type call struct {
 	key   string
 	began time.Time
 	cut   bool // the answer has been cut off
+	// spares: what is stored can be served if the origin is not asked, so of a quota the reserve is left to others.
+	spares bool
 
 	waiting sync.Mutex // is held while a response before the final one is sent
 	waits   bool       // for the head of one, and takes a place
@@ -260,6 +262,7 @@ func (c *call) refresh(o *web.Object) {
 		return
 	}
 	f.keep()
+	c.spares = true
 	e := &errand{call: c, stored: o, status: web.CacheStatus{Fwd: "stale"}}
 	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
 }
@@ -279,6 +282,7 @@ func (c *call) fly(e *errand) {
 		c.shed(e)
 		return
 	}
+	c.spares = c.hasPatience(e)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
 	f, started := c.flights.join(c.flightKey(), c.began, c.purgedSince, cancel)
 	if started {

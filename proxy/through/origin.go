@@ -33,6 +33,8 @@ type Target struct {
 	Sent string
 	// Host has its breaker; nil: there is none.
 	Host *host.Host
+	// Quota bounds the requests to it; nil: nothing does.
+	Quota *host.Quota
 	// Observe is told of each request to it: why it was not answered, and how long it took until then or until the head of
 	// the answer; nil: nobody is.
 	Observe func(err error, took time.Duration)
@@ -166,27 +168,41 @@ func (c *call) sendTo(target Target, r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// admitted sends a request, if its breaker allows.
+// admitted sends a request, if its breaker and its quota allow.
 func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) {
 	o := c.origin
 	if target.Host == nil {
-		return o.transport.RoundTrip(r)
+		return c.roundTrip(target, r)
 	}
 	client, _ := c.Caller(c.r)
 	_, done, err := target.Host.Enter(r.Context(), host.Caller{Key: maphash.String(o.seed, r.URL.Path), Client: maphash.Comparable(o.seed, client)})
 	if err != nil {
 		return nil, fmt.Errorf("host %s: %w", target.URL.Host, err)
 	}
-	resp, err := o.transport.RoundTrip(r)
+	resp, err := c.roundTrip(target, r)
 	switch {
 	case err == nil:
 		done(host.Healthy)
-	case r.Context().Err() == nil && (notConnected(err) || isTimeout(err)):
+	case r.Context().Err() == nil && !isThrottled(err) && (notConnected(err) || isTimeout(err)):
 		done(host.Failing)
 	default:
 		done(host.Ignored)
 	}
 	return resp, err
+}
+
+// roundTrip sends a request, if its quota allows. The error may be a host.ThrottledError.
+func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error) {
+	if q := target.Quota; q != nil {
+		take := q.Take
+		if c.spares {
+			take = q.TakeToRefresh
+		}
+		if now := time.Now(); !take(r.Context(), now) {
+			return nil, &host.ThrottledError{Quota: q.Name(), Wait: q.Wait(now)}
+		}
+	}
+	return c.origin.transport.RoundTrip(r)
 }
 
 func isTimeout(err error) bool {
@@ -196,11 +212,17 @@ func isTimeout(err error) bool {
 
 // notConnected reports whether nothing was sent because no connection was made.
 func notConnected(err error) bool {
-	if errors.Is(err, host.ErrRejected) {
+	if errors.Is(err, host.ErrRejected) || isThrottled(err) {
 		return true
 	}
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// isThrottled reports whether nothing was sent because the quota is used up.
+func isThrottled(err error) bool {
+	var throttled *host.ThrottledError
+	return errors.As(err, &throttled)
 }
 
 // isTarget reports whether a host is one of the origin's addresses.

@@ -218,7 +218,10 @@ func (c *call) sendTrailer(a *answer) {
 	}
 }
 
-var errNoAnswer = errors.New("the origin gave no answer")
+var (
+	errNoAnswer  = errors.New("the origin gave no answer")
+	errThrottled = errors.New("the origin has been asked as often as it may be for now")
+)
 
 // failOrigin answers that the origin could not be asked.
 func (c *call) failOrigin(a *answer) {
@@ -226,16 +229,22 @@ func (c *call) failOrigin(a *answer) {
 	if isTimeout(a.err) || errors.Is(a.err, context.DeadlineExceeded) {
 		status = http.StatusGatewayTimeout
 	}
-	if errors.Is(a.err, host.ErrRejected) || errors.Is(a.err, host.ErrBusy) || errors.Is(a.err, ErrShed) {
+	text := errNoAnswer
+	var throttled *host.ThrottledError
+	switch {
+	case errors.Is(a.err, ErrShed):
+		status, text = http.StatusServiceUnavailable, ErrShed
+	case errors.As(a.err, &throttled):
+		status, text = http.StatusServiceUnavailable, errThrottled
+		c.w.Header()["Retry-After"] = []string{itoa(int64(throttled.Wait/time.Second) + 1)}
+	case errors.Is(a.err, host.ErrRejected), errors.Is(a.err, host.ErrBusy):
 		status = http.StatusServiceUnavailable
+	}
+	if status == http.StatusServiceUnavailable && throttled == nil {
 		c.w.Header()["Retry-After"] = []string{retryAfter}
 	}
 	c.w.Cache, c.w.Err = a.status, a.err
 	c.w.Header()["Cache-Status"] = []string{a.status.String()}
-	text := errNoAnswer
-	if errors.Is(a.err, ErrShed) {
-		text = ErrShed
-	}
 	c.fail(status, fmt.Errorf("%s: %w", c.Name, text))
 	c.log.Debug("origin failed", "api", c.Name, "error", a.err)
 }

@@ -54,6 +54,8 @@ type Target struct {
 	Sent string
 	// Host has the breaker; nil: there is none.
 	Host *host.Host
+	// Quota bounds the requests to it; nil: nothing does.
+	Quota *host.Quota
 }
 
 // FieldChanges are changes to the fields of a message. Names are canonical.
@@ -147,6 +149,9 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 		t := Target{URL: u, Sent: cmp.Or(p.Host.Value, u.Host)}
 		if env != nil {
 			t.Host = env.Hosts.GetWith(u.Host, originCalls)
+			if p.Rate.Calls > 0 {
+				t.Quota = env.Quotas.Get(u.Host, p.Rate.Calls, p.Rate.Per)
+			}
 		}
 		a.Targets = append(a.Targets, t)
 	}

@@ -31,6 +31,8 @@ type proxySpec struct {
 	Hosts []declare.Text `yaml:"hosts" example:"[weather.example.org]"`
 	// Host is sent to the API in place of the host of To.
 	Host declare.Text `yaml:"host" example:"weather.internal"`
+	// Rate bounds the requests to each address, by all instances together.
+	Rate declare.Rate `yaml:"rate" example:"1000/1d"`
 	// Cache says what is kept, where responses do not say it themselves.
 	Cache webSpec `yaml:"cache" example:"{default: {200: 1m}}"`
 	// Secrets are environment variables by the names under which fields of Request have them.

@@ -26,6 +26,18 @@ type FleetQuotas interface {
 	TakeQuota(ctx context.Context, name string, bounds []Bound) (wait time.Duration, made int, err error)
 }
 
+// ThrottledError says that a quota is used up.
+type ThrottledError struct {
+	Quota string
+	// Wait is how long it takes until a call may be made, if nobody makes one before.
+	Wait time.Duration
+}
+
+// Error implements error.
+func (e *ThrottledError) Error() string {
+	return fmt.Sprintf("quota %s is used up for another %s", e.Quota, e.Wait.Round(time.Second))
+}
+
 // purpose is what a call is made for.
 type purpose uint8
 
