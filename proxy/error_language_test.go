@@ -9,9 +9,9 @@ import (
 	"unicode"
 
 	"sundry/cache"
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
-	"sundry/upstreams/lib/words"
 )
 
 func messageOf(t *testing.T, a answer) string {

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
-	"sundry/upstreams/lib/words"
 )
 
 // What browsers send for a picture in a page and for a page, and what a program

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
-	"sundry/upstreams/lib/words"
 )
 
 // errorType is one of the closed list, with what is told of it before anything has failed.

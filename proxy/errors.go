@@ -9,11 +9,11 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/plainjson"
-	"sundry/upstreams/lib/words"
 )
 
 // failure is an error as the caller sees it. The message is our own text: upstream

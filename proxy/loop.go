@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // refuseLoop answers a request that this service itself sent (CDN-Loop, RFC 8586)

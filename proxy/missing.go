@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strings"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/pages"
-	"sundry/upstreams/lib/words"
 )
 
 // nothingAt says that there is nothing at a path, and which endpoint or API was probably meant.

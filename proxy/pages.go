@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"sundry/cache/entry"
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/pages"
-	"sundry/upstreams/lib/words"
 )
 
 // pageAt returns what is at a path below the base path: a page, or a file that belongs to

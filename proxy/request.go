@@ -13,10 +13,10 @@ import (
 	"sundry/cache"
 	"sundry/cache/entry"
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy/ratelimit"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/words"
 	"sundry/upstreams/loop"
 )
 

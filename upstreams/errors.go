@@ -7,8 +7,8 @@ import (
 	"net"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/host"
-	"sundry/upstreams/lib/words"
 )
 
 // ErrorKind classifies a failure by what should follow from it.

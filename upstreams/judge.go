@@ -11,9 +11,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/lib/words"
 )
 
 // RuleSpec is a judge rule as declared: all of its conditions must hold.

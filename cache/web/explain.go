@@ -1,148 +1,128 @@
 package web
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"sundry/metrics/words"
 )
-
-// Said is the same for operators in both languages.
-type Said struct{ en, zh string }
-
-// EN is the English text.
-func (s Said) EN() string { return s.en }
-
-// ZH is the Chinese text.
-func (s Said) ZH() string { return s.zh }
-
-// say is Said with the verbs of package fmt, of which what is Said stands for its words in that language.
-func say(en, zh string, args ...any) Said {
-	inEN, inZH := make([]any, len(args)), make([]any, len(args))
-	for i, arg := range args {
-		inEN[i], inZH[i] = arg, arg
-		if s, ok := arg.(Said); ok {
-			inEN[i], inZH[i] = s.en, s.zh
-		}
-	}
-	return Said{fmt.Sprintf(en, inEN...), fmt.Sprintf(zh, inZH...)}
-}
 
 // Explain says in words, for operators, what becomes of a response to a GET: whether it is stored, for how long it is fresh and
 // why, what is done once it is stale, and which other requests it is not for.
-func Explain(q *Request, r *Response, rules *Rules) []Said {
+func Explain(q *Request, r *Response, rules *Rules) []words.Text {
 	t := TermsOf(r, rules)
 	if !Storable(q, r, &t, rules) {
-		return []Said{say("not stored because %s", "不缓存，因为%s", whyNotStored(q, r, &t, rules))}
+		return []words.Text{words.Sayf("not stored because %s", "不缓存，因为%s", whyNotStored(q, r, &t, rules))}
 	}
 	return t.explain(r, rules)
 }
 
 // Explain is Explain for what is stored.
-func (o *Object) Explain(rules *Rules) []Said { return o.explain(&o.Response, rules) }
+func (o *Object) Explain(rules *Rules) []words.Text { return o.explain(&o.Response, rules) }
 
-func (t *Terms) explain(r *Response, rules *Rules) []Said {
-	lines := []Said{explainLifetime(r, t, rules)}
+func (t *Terms) explain(r *Response, rules *Rules) []words.Text {
+	lines := []words.Text{explainLifetime(r, t, rules)}
 	if t.NoCache {
-		lines[0] = say("stored, but revalidated before each use because of no-cache", "会缓存，但因为 no-cache，每次使用前都要重新验证")
+		lines[0] = words.Say("stored, but revalidated before each use because of no-cache", "会缓存，但因为 no-cache，每次使用前都要重新验证")
 	}
 	lines = append(lines, explainValidator(r.Header))
 	lines = append(lines, t.explainStale()...)
 	if names := Selecting(r.Header, rules.Ignored); len(names) > 0 {
-		lines = append(lines, say("for requests with the same %s", "只用于 %s 相同的请求", strings.Join(names, ", ")))
+		lines = append(lines, words.Sayf("for requests with the same %s", "只用于 %s 相同的请求", strings.Join(names, ", ")))
 	}
 	return lines
 }
 
 // Explain says in words what the rules add, or take away, where nothing is stored that would say more.
-func (rules *Rules) Explain() []Said {
-	lines := []Said{say("fresh for as long as the response says: %s, Expires", "按响应的声明决定新鲜期：%s、Expires", strings.Join(append(slices.Clone(rules.Targets), "Cache-Control"), ", "))}
+func (rules *Rules) Explain() []words.Text {
+	lines := []words.Text{words.Sayf("fresh for as long as the response says: %s, Expires", "按响应的声明决定新鲜期：%s、Expires", strings.Join(append(slices.Clone(rules.Targets), "Cache-Control"), ", "))}
 	for _, status := range slices.Sorted(maps.Keys(rules.Default)) {
-		lines = append(lines, say("where it says nothing, for %[2]s with status %[1]d (cache: default)", "未声明且状态码为 %[1]d 时：%[2]s（cache: default）", status, Span(rules.Default[status])))
+		lines = append(lines, words.Sayf("where it says nothing, for %[2]s with status %[1]d (cache: default)", "未声明且状态码为 %[1]d 时：%[2]s（cache: default）", status, Span(rules.Default[status])))
 	}
 	if rules.HeuristicShare > 0 {
-		lines = append(lines, say("where it says nothing, for %g of the time since Last-Modified, at most %s (cache: heuristic)", "未声明时：取距 Last-Modified 时间的 %g，最长 %s（cache: heuristic）", rules.HeuristicShare, Span(rules.HeuristicMost)))
+		lines = append(lines, words.Sayf("where it says nothing, for %g of the time since Last-Modified, at most %s (cache: heuristic)", "未声明时：取距 Last-Modified 时间的 %g，最长 %s（cache: heuristic）", rules.HeuristicShare, Span(rules.HeuristicMost)))
 	}
 	if rules.Most > 0 {
-		lines = append(lines, say("never for longer than %s (cache: most)", "最长 %s（cache: most）", Span(rules.Most)))
+		lines = append(lines, words.Sayf("never for longer than %s (cache: most)", "最长 %s（cache: most）", Span(rules.Most)))
 	}
 	windows := Terms{WhileRevalidate: rules.StaleWhileRevalidate, IfError: rules.StaleIfError}
 	for _, s := range windows.explainStale() {
-		lines = append(lines, say("where it says nothing: %s", "未声明时：%s", s))
+		lines = append(lines, words.Sayf("where it says nothing: %s", "未声明时：%s", s))
 	}
 	if rules.NoCookies {
-		lines = append(lines, say("not stored where it sets a cookie (cache: cookies: never)", "设置 Cookie 的响应不缓存（cache: cookies: never）"))
+		lines = append(lines, words.Say("not stored where it sets a cookie (cache: cookies: never)", "设置 Cookie 的响应不缓存（cache: cookies: never）"))
 	}
 	return lines
 }
 
 // whyNotStored names the first of the reasons for which a response is not storable, in their order there.
-func whyNotStored(q *Request, r *Response, t *Terms, rules *Rules) Said {
+func whyNotStored(q *Request, r *Response, t *Terms, rules *Rules) words.Text {
 	switch {
 	case r.Status < 200 || r.Status == http.StatusNotModified:
-		return say("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status)
+		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status)
 	case t.MustUnderstand && !understood(r.Status):
-		return say("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status)
+		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status)
 	case t.NoStore && !t.MustUnderstand:
-		return say("of no-store", "声明了 no-store")
+		return words.Say("of no-store", "声明了 no-store")
 	case t.Private:
-		return say("of private", "声明了 private")
+		return words.Say("of private", "声明了 private")
 	case q.NoStore:
-		return say("the request has no-store", "请求带有 no-store")
+		return words.Say("the request has no-store", "请求带有 no-store")
 	case r.Status == http.StatusPartialContent && r.Header.Get("Content-Range") == "":
-		return say("a 206 without Content-Range is no part of anything", "206 没有 Content-Range，不知是哪一部分")
+		return words.Say("a 206 without Content-Range is no part of anything", "206 没有 Content-Range，不知是哪一部分")
 	case q.Header["Authorization"] != nil && !t.Public && !t.MustRevalidate && !t.SMaxAge.Given:
-		return say("the request has Authorization, and the answer has none of public, must-revalidate, s-maxage", "请求带有 Authorization，而响应没有 public、must-revalidate 或 s-maxage")
+		return words.Say("the request has Authorization, and the answer has none of public, must-revalidate, s-maxage", "请求带有 Authorization，而响应没有 public、must-revalidate 或 s-maxage")
 	case len(r.Header["Set-Cookie"]) > 0 && rules.NoCookies:
-		return say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）")
+		return words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）")
 	case len(r.Header["Set-Cookie"]) > 0 && !t.Explicit:
-		return say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明新鲜期")
+		return words.Say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明新鲜期")
 	case variesByAnything(r.Header):
-		return say("of Vary: *", "声明了 Vary: *")
+		return words.Say("of Vary: *", "声明了 Vary: *")
 	}
 	if _, byDefault := rules.Default[r.Status]; !t.Explicit && !t.Public && !byDefault && !isHeuristic(r.Status) {
-		return say("status %d is only stored if the answer says for how long it is fresh", "状态码为 %d 的响应只有声明了新鲜期才缓存", r.Status)
+		return words.Sayf("status %d is only stored if the answer says for how long it is fresh", "状态码为 %d 的响应只有声明了新鲜期才缓存", r.Status)
 	}
 	why := because(r, t, rules)
 	if t.Lifetime > 0 {
-		why = say("it is %s old already, and fresh for %s because %s", "它已产生 %s，新鲜期为 %s（%s）", Span(t.Age(r.Received)), Span(t.Lifetime), why)
+		why = words.Sayf("it is %s old already, and fresh for %s because %s", "它已产生 %s，新鲜期为 %s（%s）", Span(t.Age(r.Received)), Span(t.Lifetime), why)
 	}
-	return say("%s, and it has no ETag or Last-Modified to be revalidated by", "%s，又没有可供验证的 ETag 或 Last-Modified", why)
+	return words.Sayf("%s, and it has no ETag or Last-Modified to be revalidated by", "%s，又没有可供验证的 ETag 或 Last-Modified", why)
 }
 
 // explainLifetime is for how long a response is fresh, and why.
-func explainLifetime(r *Response, t *Terms, rules *Rules) Said {
+func explainLifetime(r *Response, t *Terms, rules *Rules) words.Text {
 	why := because(r, t, rules)
 	switch old := t.Age(r.Received); {
 	case t.Lifetime <= 0:
-		return say("stale at once because %s", "立即过期，因为%s", why)
+		return words.Sayf("stale at once because %s", "立即过期，因为%s", why)
 	case old >= t.Lifetime:
-		return say("stale at once: it is %s old already, and fresh for %s because %s", "立即过期：它已产生 %s，新鲜期为 %s（%s）", Span(old), Span(t.Lifetime), why)
+		return words.Sayf("stale at once: it is %s old already, and fresh for %s because %s", "立即过期：它已产生 %s，新鲜期为 %s（%s）", Span(old), Span(t.Lifetime), why)
 	case old >= time.Second:
-		return say("fresh for %s because %s, of which %s are over", "新鲜期 %s，因为%s，其中 %s 已过", Span(t.Lifetime), why, Span(old))
+		return words.Sayf("fresh for %s because %s, of which %s are over", "新鲜期 %s，因为%s，其中 %s 已过", Span(t.Lifetime), why, Span(old))
 	}
-	return say("fresh for %s because %s", "新鲜期 %s，因为%s", Span(t.Lifetime), why)
+	return words.Sayf("fresh for %s because %s", "新鲜期 %s，因为%s", Span(t.Lifetime), why)
 }
 
 // because is why a response is fresh for its lifetime.
-func because(r *Response, t *Terms, rules *Rules) Said {
-	why := say("nothing says for how long", "没有任何声明")
+func because(r *Response, t *Terms, rules *Rules) words.Text {
+	why := words.Say("nothing says for how long", "没有任何声明")
 	switch _, byDefault := rules.Default[r.Status]; {
 	case t.Explicit:
 		said := saysLifetime(r, t, rules)
-		why = say("%s", " %s", said)
+		why = words.Sayf("%s", " %s", said)
 	case byDefault:
-		why = say("cache: default has %s for status %d", " cache: default 规定为 %s（状态码 %d）", Span(rules.Default[r.Status]), r.Status)
+		why = words.Sayf("cache: default has %s for status %d", " cache: default 规定为 %s（状态码 %d）", Span(rules.Default[r.Status]), r.Status)
 	case t.Lifetime > 0 && t.Lifetime == rules.HeuristicMost:
-		why = say("cache: heuristic_most bounds the time that follows from Last-Modified", " cache: heuristic_most 限制了由 Last-Modified 推算的时间")
+		why = words.Say("cache: heuristic_most bounds the time that follows from Last-Modified", " cache: heuristic_most 限制了由 Last-Modified 推算的时间")
 	case t.Lifetime > 0:
-		why = say("that is %g of the time since Last-Modified (cache: heuristic)", "这是距 Last-Modified 时间的 %g（cache: heuristic）", rules.HeuristicShare)
+		why = words.Sayf("that is %g of the time since Last-Modified (cache: heuristic)", "这是距 Last-Modified 时间的 %g（cache: heuristic）", rules.HeuristicShare)
 	}
 	if rules.Most > 0 && t.Lifetime == rules.Most {
-		why = say("%s, bounded by cache: most", "%s，受 cache: most 限制", why)
+		why = words.Sayf("%s, bounded by cache: most", "%s，受 cache: most 限制", why)
 	}
 	return why
 }
@@ -178,39 +158,39 @@ func argument(name string, a Argument) string {
 }
 
 // explainValidator is what a stored response is asked for again with.
-func explainValidator(h http.Header) Said {
+func explainValidator(h http.Header) words.Text {
 	tag, date := h.Get("Etag") != "", h.Get("Last-Modified") != ""
 	switch {
 	case tag && date:
-		return say("then revalidated by ETag and Last-Modified", "之后凭 ETag 和 Last-Modified 重新验证")
+		return words.Say("then revalidated by ETag and Last-Modified", "之后凭 ETag 和 Last-Modified 重新验证")
 	case tag:
-		return say("then revalidated by ETag", "之后凭 ETag 重新验证")
+		return words.Say("then revalidated by ETag", "之后凭 ETag 重新验证")
 	case date:
-		return say("then revalidated by Last-Modified", "之后凭 Last-Modified 重新验证")
+		return words.Say("then revalidated by Last-Modified", "之后凭 Last-Modified 重新验证")
 	}
-	return say("then fetched anew: it has no ETag or Last-Modified", "之后重新获取：它没有 ETag 或 Last-Modified")
+	return words.Say("then fetched anew: it has no ETag or Last-Modified", "之后重新获取：它没有 ETag 或 Last-Modified")
 }
 
 // explainStale is when a stale response is served.
-func (t *Terms) explainStale() (lines []Said) {
+func (t *Terms) explainStale() (lines []words.Text) {
 	if t.MustRevalidate || t.ProxyRevalidate {
 		name := "must-revalidate"
 		if !t.MustRevalidate {
 			name = "proxy-revalidate"
 		}
-		return []Said{say("never served stale because of %s", "因为 %s，过期后绝不使用", name)}
+		return []words.Text{words.Sayf("never served stale because of %s", "因为 %s，过期后绝不使用", name)}
 	}
 	if t.WhileRevalidate > 0 {
-		lines = append(lines, say("served stale for %s while it is fetched again (stale-while-revalidate)", "过期后 %s 内，一边重新获取一边仍可使用（stale-while-revalidate）", Span(t.WhileRevalidate)))
+		lines = append(lines, words.Sayf("served stale for %s while it is fetched again (stale-while-revalidate)", "过期后 %s 内，一边重新获取一边仍可使用（stale-while-revalidate）", Span(t.WhileRevalidate)))
 	}
 	if t.IfError > 0 {
-		lines = append(lines, say("served stale for %s while the API fails (stale-if-error)", "过期后 %s 内，API 出错时仍可使用（stale-if-error）", Span(t.IfError)))
+		lines = append(lines, words.Sayf("served stale for %s while the API fails (stale-if-error)", "过期后 %s 内，API 出错时仍可使用（stale-if-error）", Span(t.IfError)))
 	}
 	return lines
 }
 
 // Span is a duration in the largest unit of which it has at least two, and whole ones.
-func Span(d time.Duration) Said {
+func Span(d time.Duration) words.Text {
 	d = d.Round(time.Second)
 	for _, unit := range [...]struct {
 		is     time.Duration
@@ -218,8 +198,8 @@ func Span(d time.Duration) Said {
 	}{{24 * time.Hour, "d", "天"}, {time.Hour, "h", "小时"}, {time.Minute, "min", "分钟"}} {
 		if d >= 2*unit.is && d%unit.is == 0 {
 			n := strconv.Itoa(int(d / unit.is))
-			return Said{n + " " + unit.en, n + " " + unit.zh}
+			return words.Say(n+" "+unit.en, n+" "+unit.zh)
 		}
 	}
-	return say("%d s", "%d 秒", d/time.Second)
+	return words.Sayf("%d s", "%d 秒", d/time.Second)
 }

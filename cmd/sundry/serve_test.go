@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 	"sundry/cache/far/redistest"
+	told "sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/waittest"
-	told "sundry/upstreams/lib/words"
 )
 
 // TestMain does not count go-redis' search for a Redis that is away: once its

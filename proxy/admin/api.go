@@ -12,6 +12,7 @@ import (
 	"sundry/cache"
 	"sundry/cache/advise"
 	"sundry/cache/web"
+	"sundry/metrics/words"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
 	"sundry/proxy/site/status"
@@ -20,7 +21,6 @@ import (
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/plainjson"
-	"sundry/upstreams/lib/words"
 )
 
 // System is what the API shows and changes.

@@ -10,9 +10,9 @@ import (
 
 	"sundry/cache/policy"
 	"sundry/cache/web"
+	"sundry/metrics/words"
 	"sundry/proxy/live"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/words"
 )
 
 // apiView is an API that is served as it is.

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"sundry/metrics/words"
 	"sundry/proxy/live"
-	"sundry/upstreams/lib/words"
 )
 
 // change makes a change in the name of the caller and returns its record.

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/proxy/live"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/words"
 )
 
 // endpointView is an endpoint with its cache settings and statistics.

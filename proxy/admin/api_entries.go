@@ -10,7 +10,7 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/entry"
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // entryView is an entry of the near tier.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/redact"
-	"sundry/upstreams/lib/words"
 )
 
 // failureView is an attempt that failed.

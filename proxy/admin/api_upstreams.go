@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/host"
-	"sundry/upstreams/lib/words"
 )
 
 // hostView is an upstream host with its breaker.

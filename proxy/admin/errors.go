@@ -4,9 +4,9 @@ import (
 	"errors"
 	"net/http"
 
+	"sundry/metrics/words"
 	"sundry/proxy/live"
 	"sundry/proxy/site/i18n"
-	"sundry/upstreams/lib/words"
 )
 
 // requestError is a request that is refused, with the status of its answer.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // securityHeaders keep browsers from showing an answer, errors included, in

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/metrics"
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // Delays and bounds after wrong tokens.

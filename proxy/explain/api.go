@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"sundry/cache/web"
+	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/proxy/through"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/words"
 )
 
 // api says what would become of a request for an API that is served as it is.
@@ -110,7 +110,7 @@ func (t *teller) tellRule(a *catalog.API, f *through.Foreseen) {
 		lines = f.Selected.Explain(&a.Rules)
 	}
 	for _, line := range lines {
-		t.add("rule", said(line))
+		t.add("rule", line)
 	}
 }
 

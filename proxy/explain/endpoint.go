@@ -11,11 +11,11 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/proxy/site/pages"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
-	"sundry/upstreams/lib/words"
 )
 
 // question is a request for an endpoint, with what is known of it.

@@ -13,13 +13,13 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/web"
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/through"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/host"
-	"sundry/upstreams/lib/words"
 )
 
 // Explainer explains requests by a catalog.
@@ -192,10 +192,8 @@ func span(d time.Duration) words.Text {
 			break
 		}
 	}
-	return said(web.Span(d.Abs()))
+	return web.Span(d.Abs())
 }
-
-func said(s web.Said) words.Text { return words.Say(s.EN(), s.ZH()) }
 
 // suggested is the nearest of some names, to be put behind one that is none of them.
 func suggested(name string, names []string) words.Text {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sundry/cache/jitter"
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // ErrInvalid means that the change is a mistake, and nothing was changed.

@@ -1,6 +1,6 @@
 package live
 
-import "sundry/upstreams/lib/words"
+import "sundry/metrics/words"
 
 // refusal is a change that failed: what became of it, and why. It is both to errors.Is.
 type refusal struct{ what, why error }

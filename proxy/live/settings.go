@@ -13,8 +13,8 @@ import (
 	"slices"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/host"
-	"sundry/upstreams/lib/words"
 )
 
 // Bounds of the history that settings carry with them.

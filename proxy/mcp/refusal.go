@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/lib/plainjson"
-	"sundry/upstreams/lib/words"
 )
 
 // Codes of errors, by JSON-RPC and by the protocol's own use of it.

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"sundry/cache/web"
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/guard"
-	"sundry/upstreams/lib/words"
 )
 
 // API is a compiled catalog file with proxy: a whole HTTP API, served as it is. It is not changed after Load.

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/lib/words"
 )
 
 // Bounds of a TTL, both included.

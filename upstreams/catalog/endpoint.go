@@ -5,9 +5,9 @@ import (
 
 	"sundry/cache/advise"
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/lib/words"
 )
 
 // Endpoint is a compiled catalog file. It is not changed after Load.

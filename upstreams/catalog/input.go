@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // maxParams is the most an endpoint may declare, so that a request's values

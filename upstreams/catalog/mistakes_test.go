@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 	"sundry/upstreams/replay"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/lib/words"
 )
 
 // notFoundSpec declares the message of a negative answer.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/lib/words"
 )
 
 // Roles of parameters.

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/favicon"
 	"sundry/upstreams/lib/geoip"
@@ -20,7 +21,6 @@ import (
 	"sundry/upstreams/lib/sharelink"
 	"sundry/upstreams/lib/shortlink"
 	"sundry/upstreams/lib/tracking"
-	"sundry/upstreams/lib/words"
 )
 
 func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problems) {

@@ -9,8 +9,8 @@ import (
 
 	"sundry/cache/advise"
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/lib/words"
 )
 
 // policy compiles the cache rule.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/lib/words"
 )
 
 // longestTitle is the length, in characters, of the longest title that lists have room for.

@@ -6,9 +6,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/geoip"
-	"sundry/upstreams/lib/words"
 )
 
 // GeoIPSpec declares a source that looks up the parameter ip locally.

@@ -5,9 +5,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/idcard"
-	"sundry/upstreams/lib/words"
 )
 
 // IDCardSpec declares a source that reads what the ID number in the parameter card

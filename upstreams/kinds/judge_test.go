@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
-	"sundry/upstreams/lib/words"
 )
 
 // TestPartialAndEmptyRepliesAreMalformed: an unrequested part, an acceptance and an

@@ -8,10 +8,10 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/guard"
 	"sundry/upstreams/lib/minecraft"
-	"sundry/upstreams/lib/words"
 )
 
 // MinecraftSpec declares a source that pings the game server in the parameter host.

@@ -8,9 +8,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/qrcode"
-	"sundry/upstreams/lib/words"
 )
 
 // QRCodeSpec declares a source that draws a QR code of the parameter text. The

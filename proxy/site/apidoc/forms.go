@@ -3,8 +3,8 @@ package apidoc
 import (
 	"slices"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/words"
 )
 
 // Shape says what a caller gets of a form, and so how a program reads it.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // Language is one of those in which there are words. The zero value is English.

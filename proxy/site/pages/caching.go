@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/words"
 )
 
 // cachingRule is what callers may know of how the answers of an endpoint are kept.

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/lib/guard"
-	"sundry/upstreams/lib/words"
 )
 
 // maxInput is the longest input, in bytes.

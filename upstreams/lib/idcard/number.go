@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // ErrMalformed refuses input that does not have the form of an identity number.

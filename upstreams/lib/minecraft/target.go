@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/lib/guard"
-	"sundry/upstreams/lib/words"
 )
 
 // DefaultPort of the game.

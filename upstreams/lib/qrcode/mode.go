@@ -6,7 +6,7 @@ import (
 
 	"rsc.io/qr/coding"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // utf8ECI is the number of UTF-8 among the character sets of ECI.

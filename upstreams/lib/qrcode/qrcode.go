@@ -9,7 +9,7 @@ import (
 
 	"rsc.io/qr/coding"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // Code is an encoded symbol, as Encode makes it. It does not change, so that

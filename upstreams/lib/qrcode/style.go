@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // Style is how a symbol is drawn.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // maxText is the longest text that is searched, and the longest Location that is

@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"strings"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // Link is a recognised link to one post, or a short one that must be resolved to

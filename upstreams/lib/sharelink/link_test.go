@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // platform is a row of the table.

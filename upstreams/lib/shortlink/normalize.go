@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/lib/guard"
-	"sundry/upstreams/lib/words"
 )
 
 // maxURL is the longest link, in bytes, as given and as sent.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"sundry/upstreams/lib/words"
+	"sundry/metrics/words"
 )
 
 // Bounds of a tracking number, and of the input.
