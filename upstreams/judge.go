@@ -48,23 +48,14 @@ type Rule struct {
 	message   words.Text
 }
 
-// verdict reads what a rule may say; success has no Kind.
-func verdict(name string) (kind ErrorKind, success, ok bool) {
-	if name == "success" {
-		return 0, true, true
-	}
-	kind, _ = ParseErrorKind(name)
-	return kind, false, slices.Contains([]ErrorKind{Negative, Limited, Unavailable, Malformed, Skipped, Invalid}, kind)
-}
-
 // CompileRules compiles judge rules, whose conditions may call defs. Mistakes go
 // to problems.
 func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) []Rule {
 	rules := make([]Rule, 0, len(specs))
 	for _, s := range specs {
-		kind, success, ok := verdict(s.Is.Value)
-		if !ok {
-			problems.Add(s.Is.Line, "is: %q is not a verdict; expected success, negative, limited, unavailable, malformed, skipped or invalid", s.Is.Value)
+		kind, _ := ParseErrorKind(s.Is.Value) // success has none
+		if s.Is.Value == "" {
+			problems.Add(s.Name.Line, "judge rule: is: expected its verdict, for example {status: [404], is: negative}")
 		}
 		for _, status := range s.Status {
 			if status < 100 || status > 599 {
@@ -74,11 +65,11 @@ func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) [
 		if s.If == nil && len(s.Status) == 0 {
 			problems.Add(s.Is.Line, "judge rule without a condition; expected status, as in status: [404], or if: a jq condition")
 		}
-		if blames := s.Parameter != "" && !s.Message.IsZero(); ok && blames != (kind == Invalid && !success) {
+		if blames := s.Parameter != "" && !s.Message.IsZero(); blames != (kind == Invalid) {
 			problems.Add(s.Is.Line, "judge rule: parameter and message belong to the verdict invalid, which needs both, as in {is: invalid, parameter: phone, message: ...}; the verdict is %s", s.Is.Value)
 		}
 		rules = append(rules, Rule{
-			place: fmt.Sprintf("line %d", s.Is.Line), status: s.Status, cond: jq.Compile(s.If, defs, problems), verdict: kind, success: success,
+			place: fmt.Sprintf("line %d", s.Is.Line), status: s.Status, cond: jq.Compile(s.If, defs, problems), verdict: kind, success: s.Is.Value == "success",
 			parameter: s.Parameter, message: s.Message.Text,
 		})
 	}

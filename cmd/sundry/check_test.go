@@ -116,7 +116,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		{"json: .}", "json: '.x['}", `jokes.yaml:16: jq: unexpected EOF, at column 4 of ".x["`},
 		// Rules, times, parameters.
 		{"status: [404]", "status: [4040]", "jokes.yaml:32: judge rule: status: there is no status 4040; expected 100 to 599, for example [404]"},
-		{"is: unavailable", "is: unavail", `jokes.yaml:33: is: "unavail" is not a verdict; expected success, negative`},
+		{"is: unavailable", "is: unavail", `jokes.yaml:33: sources[0].judge[1].is: expected success, negative`},
 		{"{if: .code != 0, is: unavailable}", "{is: unavailable}", "jokes.yaml:33: judge rule without a condition; expected status, as in"},
 		{"  - name: own\n", "  - name: own\n    timeout: 30s\n", `jokes.yaml:19: source "own": timeout: expected at most that of a fill, 10s, got 30s`},
 		{"ttl: 1h", "ttl: 1 hour", "jokes.yaml:9: cache.ttl: duration \"1 hour\": expected a number with a unit, such as 90s"},
@@ -124,7 +124,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		{"type: int, min: 1, max: 99", "type: digits, min_len: 1", "jokes.yaml:6: param id: expected max_len for digits, at least min_len, for example"},
 		{`default: "7"`, `default: "700"`, "jokes.yaml:6: param id: default \"700\" is out of range"},
 		{"    http:\n      url: \"https://api.example.org/jokes", "    htp:\n      url: \"https://api.example.org/jokes", "jokes.yaml:28: unknown key htp in sources[0]; did you mean http? Expected one of"},
-		{"is: link", "is: url", "jokes.yaml:13: fields: link: is: expected time, date, link"},
+		{"is: link", "is: url", "jokes.yaml:13: fields.link.is: expected time, date, link"},
 		// What is never read, never asked, never there.
 		{`query: {sign: "{sign}"}`, "max_kib: 64", "jokes.yaml:27: var sign: nothing reads it; expected {sign} in a template or $vars.sign in a program, for example"},
 		{"sign: $vars.token + \"x\" | md5", "sign: '\"x\" | md5'", "jokes.yaml:23: step token: nothing reads it; expected"},

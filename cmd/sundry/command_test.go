@@ -68,7 +68,7 @@ func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
 	}
 	for _, want := range []string{
 		"one.yaml:2: name: expected the name of the file, \"one\", got \"other\"", "one.yaml:3: group: expected one of images, media, lookups, text, or one of your own as in {name: tools, en: Tools, zh: 工具}, got \"music\"",
-		"summary: expected both languages", "one.yaml:6: param n: expected min and max for an int", "one.yaml:8: cache: class: expected shared",
+		"summary: expected both languages", "one.yaml:6: param n: expected min and max for an int", "one.yaml:8: cache.class: expected shared",
 		"one.yaml:9: cache: until: calendar", "one.yaml:11: jq: unexpected EOF", "one.yaml:12: form \"two\": expected exactly one of",
 		"chain main: no sources", "two.yaml:3: unknown key nonsense", "two.yaml:5:",
 		"sundry.conf:2: endpoints: nope: not an endpoint", "sundry.conf:5: ", "sundry.conf:6: unknown key unknown",

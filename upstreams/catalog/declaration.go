@@ -11,9 +11,6 @@ import (
 	"sundry/upstreams/kinds"
 )
 
-// grammar is the version of the catalog's grammar that this program reads.
-const grammar = 1
-
 // endpointSpec is a catalog file.
 type endpointSpec struct {
 	// Version of the grammar: 1.

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ type fieldSpec struct {
 	// seconds become one), a date (2006-01-02), a link (an absolute http or https address), a
 	// text, a number, an integer or a boolean. What is something else is null, or missing
 	// where it must have a value.
-	Is declare.Text `yaml:"is" enum:"time,date,link,text,number,integer,boolean"`
+	Is fields.Type `yaml:"is" enum:"time,date,link,text,number,integer,boolean"`
 	// Must have a value: where a source's data have none (null, a blank text, an empty list),
 	// they are no answer, and the next source is asked. An item of a list is left out instead.
 	Must bool `yaml:"must" example:"true"`
@@ -64,16 +63,13 @@ func (s fieldSpecs) compile(path string, problems *declare.Problems) []*Field {
 	var out []*Field
 	for i := range s {
 		name, spec := s[i].Name, &s[i].Value
-		f := &Field{Name: name.Value, EN: spec.EN, ZH: spec.ZH, Is: fields.Type(spec.Is.Value), Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
+		f := &Field{Name: name.Value, EN: spec.EN, ZH: spec.ZH, Is: spec.Is, Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
 		at := strings.TrimPrefix(path+"."+f.Name, ".")
 		if slices.ContainsFunc(out, func(o *Field) bool { return o.Name == f.Name }) {
 			problems.Add(name.Line, "fields: %s: declared twice", at)
 		}
 		if (f.EN == "") != (f.ZH == "") {
 			problems.Add(name.Line, "fields: %s: expected both languages or none, for example {en: The title., zh: 标题。}", at)
-		}
-		if f.Is != "" && !slices.Contains(fields.Types(), f.Is) {
-			problems.Add(spec.Is.Line, "fields: %s: is: expected %s, got %q", at, strings.ReplaceAll(strings.Trim(fmt.Sprint(fields.Types()), "[]"), " ", ", "), f.Is)
 		}
 		if f.Counts != "" && !slices.ContainsFunc(s, func(o declare.Member[fieldSpec]) bool { return o.Name.Value == f.Counts }) {
 			problems.Add(spec.Counts.Line, "fields: %s: counts: expected the name of a list beside it, got %q", at, f.Counts)

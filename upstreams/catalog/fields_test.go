@@ -51,7 +51,7 @@ func TestPresentedDataHasAllDeclaredFields(t *testing.T) {
 func TestMistakesOfFields(t *testing.T) {
 	for fields, want := range map[string]string{
 		"fields: [a]":                                    "whole.yaml:8: fields: expected fields by name, got a list; for example fields: {title: {en: The title., zh: 标题。}}",
-		"fields:\n  a: {is: day}":                        `whole.yaml:9: fields: a: is: expected time, date, link, text, number, integer, boolean, got "day"`,
+		"fields:\n  a: {is: day}":                        `whole.yaml:9: fields.a.is: expected time, date, link, text, number, integer or boolean, got "day"`,
 		"fields:\n  a:\n    paths: {}":                   `whole.yaml:10: unknown key paths`,
 		"fields:\n  a: {fields: [b]}":                    "whole.yaml:9: fields.a.fields: expected fields by name, got a list",
 		"fields:\n  a: {}\n  a: {}":                      "whole.yaml:10: fields: key a: set twice, first in line 9",

@@ -151,8 +151,8 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 	switch {
 	case p.derive != nil:
 		return p
-	case s.From != "" && (!p.Caller || s.Type != "ip"):
-		problems.Add(line, "param %s: from: expected address, agent, today, or caller if its type is ip, got %q", p.Name, s.From)
+	case p.Caller && s.Type != "ip":
+		problems.Add(line, "param %s: from: caller: expected beside type: ip, or one of address, agent and today", p.Name)
 	}
 	if s.Required && s.Default != nil {
 		problems.Add(s.Default.Line, "param %s: required and default: expected one of them: a required parameter is never absent, as in required: true", p.Name)

@@ -37,8 +37,6 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 	case RoleSelector:
 		p.Allowed = words.Say("a CSS selector such as #quote, up to 64 characters", "CSS 选择器，如 #quote，最多 64 个字符")
 		p.parse = matching(selectorText, errNotSelector)
-	default:
-		problems.Add(s.Name.Line, "param %s: role: expected form, callback, tail or selector, or no role for input, got %q", p.Name, s.Role)
 	}
 }
 
@@ -53,11 +51,10 @@ func (p *Param) inputParser(s paramSpec, problems *declare.Problems) {
 	case "date":
 		p.dateParser(s, problems)
 	default:
-		kind, ok := canonicalTypes()[s.Type]
-		if !ok {
-			problems.Add(s.Name.Line, "param %s: type: expected string, int, digits, date or one of %s, got %q", p.Name,
-				strings.Join(slices.Sorted(maps.Keys(canonicalTypes())), ", "), s.Type)
+		if s.Type == "" {
+			problems.Add(s.Name.Line, "param %s: expected the type of its values, for example type: string", p.Name)
 		}
+		kind := canonicalTypes()[s.Type]
 		p.Allowed, p.parse = kind.allowed, kind.parse
 	}
 }

@@ -26,9 +26,14 @@ func (s *cacheSpec) policy(problems *declare.Problems) policy.Policy {
 		Negative: time.Duration(s.Negative), Poll: d(s.Poll, policy.DefaultPoll),
 		SoftTimeout: d(s.SoftTimeout, policy.DefaultSoftTimeout), FillTimeout: d(s.FillTimeout, policy.DefaultFillTimeout),
 		Pause: d(s.Pause, policy.DefaultPause), PauseMax: d(s.PauseMax, policy.DefaultPauseMax),
-		Jitter: fraction(s.Jitter, policy.DefaultJitter, "jitter", s.Class.Line, problems),
-		Eager:  fraction(s.Eager, policy.DefaultEager, "eager", s.Class.Line, problems),
-		Local:  s.Local,
+		Jitter: policy.DefaultJitter, Eager: policy.DefaultEager,
+		Local: s.Local,
+	}
+	if s.Jitter != nil {
+		p.Jitter = *s.Jitter
+	}
+	if s.Eager != nil {
+		p.Eager = *s.Eager
 	}
 	switch s.Class.Value {
 	case "shared":
@@ -37,8 +42,8 @@ func (s *cacheSpec) policy(problems *declare.Problems) policy.Policy {
 		p.Class = policy.Keyed
 	case "computed":
 		p.Class = policy.Computed
-	default:
-		problems.Add(s.Class.Line, "cache: class: expected shared (few keys that all callers ask for), keyed (keys from callers' input) or computed (keys from callers' input, answers computed here), got %q", s.Class.Value)
+	case "":
+		problems.Add(s.Class.Line, "cache: class: expected shared (few keys that all callers ask for), keyed (keys from callers' input) or computed (keys from callers' input, answers computed here), got nothing")
 	}
 	if s.Until.Value != "" {
 		until, err := policy.ParseCalendar(s.Until.Value)
@@ -51,16 +56,6 @@ func (s *cacheSpec) policy(problems *declare.Problems) policy.Policy {
 		p.TTL, p.Until = 0, nil
 	}
 	return p
-}
-
-func fraction(v *float64, otherwise float64, name string, line int, problems *declare.Problems) float64 {
-	if v == nil {
-		return otherwise
-	}
-	if *v < 0 || *v > 0.5 {
-		problems.Add(line, "cache: %s: expected a share from 0 to 0.5, got %v", name, *v)
-	}
-	return *v
 }
 
 // override overrides the file's cache rule with the operator's settings. Lines are

@@ -10,20 +10,20 @@ import (
 // only follows from them is not told. That takes a value of the same shape: where a list
 // stands in the place of a text, they are told alone.
 func TestUnreadableValuesHideNoOtherMistake(t *testing.T) {
-	const class = "cache: class: expected"
-	file := strings.Replace(whole, "class: shared", "class: kyed", 1)
+	const group = "group: expected one of"
+	file := strings.Replace(whole, "group: text", "group: fun", 1)
 	for _, row := range []struct {
 		from, to string
 		want     []string
 	}{
-		{"ttl: 1h}", "ttl: 7y, mop: 1}", []string{`cache.ttl: duration "7y"`, "unknown key mop in cache", class}},
-		{"ttl: 1h}", "ttl: }", []string{"cache.ttl: expected a duration", class}},
-		{"min: 1, max: 9", "min: one, max: 9", []string{"params[0].min: expected a whole number", class}},
-		{"type: int, min: 1, max: 9", "type: string, max_len: two", []string{"params[0].max_len: expected a whole number", class}},
-		{"{class: kyed, ttl: 1h}", "{class: kyed, ttl: 1h, jitter: half}", []string{"cache.jitter: expected a number", class}},
-		{"role: form,", "role: form, required: maybe,", []string{"params[1].required: expected true or false", class}},
-		{"version: 1", "version: one", []string{"version: expected a whole number", class}},
-		{"computed: {}", "timeout: soon\n    computed: {}", []string{"sources[0].timeout: duration", class}},
+		{"ttl: 1h}", "ttl: 7y, mop: 1}", []string{`cache.ttl: duration "7y"`, "unknown key mop in cache", group}},
+		{"ttl: 1h}", "ttl: }", []string{"cache.ttl: expected a duration", group}},
+		{"min: 1, max: 9", "min: one, max: 9", []string{"params[0].min: expected a whole number", group}},
+		{"type: int, min: 1, max: 9", "type: string, max_len: two", []string{"params[0].max_len: expected a whole number", group}},
+		{"ttl: 1h}", "ttl: 1h, jitter: half}", []string{"cache.jitter: expected a number", group}},
+		{"role: form,", "role: form, required: maybe,", []string{"params[1].required: expected true or false", group}},
+		{"version: 1", "version: one", []string{"version: expected a whole number", group}},
+		{"computed: {}", "timeout: soon\n    computed: {}", []string{"sources[0].timeout: duration", group}},
 		{"name: json,", "name: [json],", []string{"forms[0].name: expected a text"}},
 	} {
 		text := strings.Replace(file, row.from, row.to, 1)

@@ -65,16 +65,13 @@ func (s variableSpec) compile(name string, problems *declare.Problems) upstreams
 	if !variableName.MatchString(name) {
 		problems.Add(line, "variable %q: expected capital letters, digits and underscores, for example SUNDRY_EXAMPLE_KEY", name)
 	}
-	for key, text := range map[string]declare.Text{"en": s.EN, "zh": s.ZH, "example": s.Example, "from": s.From} {
+	for key, text := range map[string]declare.Text{"en": s.EN, "zh": s.ZH, "example": s.Example, "from": s.From, "cost": s.Cost} {
 		if text.Value == "" {
 			problems.Add(line, "variable %s: %s: missing; expected en, zh, example, secret, from and cost", name, key)
 		}
 	}
 	if s.Secret == nil {
 		problems.Add(line, "variable %s: secret: expected true, or false for a value that may be shown", name)
-	}
-	if !slices.Contains([]string{"free", "paid", "own"}, s.Cost.Value) {
-		problems.Add(max(s.Cost.Line, line), "variable %s: cost: expected free, paid or own, got %q", name, s.Cost.Value)
 	}
 	return upstreams.Variable{
 		Name: name, EN: s.EN.Value, ZH: s.ZH.Value, Example: s.Example.Value, From: s.From.Value, Cost: s.Cost.Value,

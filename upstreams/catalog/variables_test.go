@@ -103,7 +103,7 @@ func TestMistakesOfVariables(t *testing.T) {
 		strings.Replace(good, "zh: 乙, ", "", 1):                        ":1: variable SUNDRY_MINE_URL: zh: missing; expected en, zh, example, secret, from and cost",
 		strings.Replace(good, "secret: false, ", "", 1):                ":1: variable SUNDRY_MINE_URL: secret: expected true, or false",
 		strings.Replace(good, "secret: false, ", "secret: often, ", 1): ":1: ",
-		strings.Replace(good, "own", "cheap", 1):                       `:1: variable SUNDRY_MINE_URL: cost: expected free, paid or own, got "cheap"`,
+		strings.Replace(good, "own", "cheap", 1):                       `:1: SUNDRY_MINE_URL.cost: expected free, paid or own, got "cheap"`,
 		strings.Replace(good, "example", "sample", 1):                  ":1: unknown key sample",
 		"- a list": ":1: expected a mapping, got a list",
 	} {

@@ -3,7 +3,9 @@ package declare
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -217,7 +219,36 @@ func (c *checker) key(path string, name, value *yaml.Node, s *Shape) {
 	if example != "" {
 		example = k.Name + ": " + example
 	}
-	c.value(at, value, k.Shape, example)
+	before := c.unreadable
+	if c.value(at, value, k.Shape, example); c.unreadable == before {
+		c.allowed(at, value, k)
+	}
+}
+
+// allowed compares a value with those that the key allows. One that is not among them can be read all the same.
+func (c *checker) allowed(path string, n *yaml.Node, k *Key) {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode || n.Value == "" || isNull(n) {
+		return
+	}
+	v, err := strconv.ParseFloat(n.Value, 64)
+	switch {
+	case len(k.Enum) > 0 && !slices.Contains(k.Enum, n.Value):
+		c.problems.Add(n.Line, "%s: expected %s, got %q", path, either(k.Enum), n.Value)
+	case err == nil && (v < k.bound(k.Least, math.Inf(-1)) || v > k.bound(k.Most, math.Inf(1))):
+		c.problems.Add(n.Line, "%s: expected %s, got %s", path, k.bounds(), n.Value)
+	}
+}
+
+// either names values, of which one is expected.
+func either(values []string) string {
+	last := len(values) - 1
+	if last == 0 {
+		return values[0]
+	}
+	return strings.Join(values[:last], ", ") + " or " + values[last]
 }
 
 // scalar tries to read the value.

@@ -43,7 +43,9 @@ type fileExample struct {
 	Hosts  list                   `yaml:"hosts"`
 	Later  Section                `yaml:"later"`
 	Inner  *fileExample           `yaml:"inner"`
-	State  string                 `yaml:"state"`
+	State  string                 `yaml:"state" enum:"on,off"`
+	Share  *float64               `yaml:"share" least:"0" most:"0.5"`
+	Count  int                    `yaml:"count" least:"1"`
 	Kinds  map[string]Section     `yaml:",inline"`
 }
 
@@ -54,7 +56,7 @@ func (fileExample) KeyShapes() []KeyShape {
 // TestMistakes has what is said of each mistake: in the words of the file, with all
 // that is allowed there.
 func TestMistakes(t *testing.T) {
-	const top = "expected one of name, params, cache, chains, defs, map, hosts, later, inner, state, http"
+	const top = "expected one of name, params, cache, chains, defs, map, hosts, later, inner, state, share, count, http"
 	capital := "E" + top[1:]
 	for text, want := range map[string]string{
 		"paramz: []":                              "1: unknown key paramz; did you mean params? " + capital,
@@ -85,6 +87,12 @@ func TestMistakes(t *testing.T) {
 		"cache: &c {tll: 1h}\ninner: {cache: *c}": "1: unknown key tll in cache; did you mean ttl? Expected one of ttl, jitter",
 		"cache: &c {ttl: 1h}\nname: *c":           "1: name: expected a text, got a mapping",
 		"inner: {<<: &c {tll: 1h}}":               "1: unknown key tll in inner; " + top,
+		"state: maybe":                            `1: state: expected on or off, got "maybe"`,
+		"inner:\n  state: &s maybe\nname: *s":     `2: inner.state: expected on or off, got "maybe"`,
+		"share: 0.6":                              "1: share: expected 0 to 0.5, got 0.6",
+		"share: -1":                               "1: share: expected 0 to 0.5, got -1",
+		"count: 0":                                "1: count: expected at least 1, got 0",
+		"state: ''\nshare: ~\ncount: 9":           "",
 		"name: [":                                 "2: did not find expected node content",
 		"- name: a":                               "1: expected a mapping, got a list",
 		"":                                        "0: there is nothing in it; expected a mapping",
@@ -124,12 +132,12 @@ func TestMistakesTogether(t *testing.T) {
 func TestReadsWhatIsRight(t *testing.T) {
 	var into fileExample
 	var problems Problems
-	text := "name: 7\nparams: &p\n- {name: a, min: 3, rest: yes}\ncache: {ttl: 1h30m, jitter: 1}\nchains: {x: {params: *p}}\ndefs: {a: ., 'b(f)': f}\nmap: |\n  .a\nhosts: one\nlater: {name: x}\ninner: {<<: {state: s}, hosts: [a, b]}\nhttp:\nstate: 5\n"
+	text := "name: 7\nparams: &p\n- {name: a, min: 3, rest: yes}\ncache: {ttl: 1h30m, jitter: 1}\nchains: {x: {params: *p}}\ndefs: {a: ., 'b(f)': f}\nmap: |\n  .a\nhosts: one\nlater: {name: x}\ninner: {<<: {state: off}, hosts: [a, b]}\nhttp:\nstate: 'on'\n"
 	if !Read([]byte(text), &into, &problems) || len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	if into.Name.Value != "7" || *into.Params[0].Min != 3 || !into.Params[0].Rest || len(into.Chains["x"].Params) != 1 || len(into.Defs) != 2 ||
-		into.Map.Line != 8 || into.Hosts[0] != "one" || into.Inner.State != "s" || len(into.Inner.Hosts) != 2 || into.State != "5" {
+		into.Map.Line != 8 || into.Hosts[0] != "one" || into.Inner.State != "off" || len(into.Inner.Hosts) != 2 || into.State != "on" {
 		t.Errorf("%+v", into)
 	}
 }

@@ -2,6 +2,7 @@ package declare
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -71,6 +72,25 @@ type Key struct {
 	// One and Any name groups of keys of a mapping: it has exactly one of the keys
 	// of a group, or at least one.
 	One, Any string
+}
+
+// bound is the number that a bound of the key stands for; otherwise where there is none.
+func (k *Key) bound(text string, otherwise float64) float64 {
+	if v, err := strconv.ParseFloat(text, 64); err == nil {
+		return v
+	}
+	return otherwise
+}
+
+// bounds says between which numbers a value is.
+func (k *Key) bounds() string {
+	switch {
+	case k.Most == "":
+		return "at least " + k.Least
+	case k.Least == "":
+		return "at most " + k.Most
+	}
+	return k.Least + " to " + k.Most
 }
 
 // Shaped is implemented by types that read themselves (yaml.Unmarshaler): they say

@@ -31,9 +31,6 @@ const (
 	Boolean Type = "boolean"
 )
 
-// Types lists them.
-func Types() []Type { return []Type{Time, Date, Link, Text, Number, Integer, Boolean} }
-
 // read returns the value as it is answered.
 func (t Type) read(v any) (any, *Missing) {
 	text, isText := v.(string)

@@ -205,9 +205,6 @@ func (f *fetcher) compileDecoder(spec *Spec, problems *declare.Problems) {
 		f.decoder = &decoder{textOfXML, (&document{parseXML, selections}).decode, memoryOfDocument}
 	case "feed":
 		f.decoder = &decoder{textOfXML, decodeFeed, memoryOfFeed}
-	case "image":
-	default:
-		problems.Add(spec.URL.Line, "decode: expected json, jsonp, html, xml, feed, script, text or image, got %q", spec.Decode)
 	}
 	if (spec.Decode == "script") != (spec.Marker != "") {
 		problems.Add(spec.URL.Line, "marker: expected with decode: script, and only there, for example marker: window.__INITIAL_STATE__, got %q", spec.Marker)
@@ -215,10 +212,7 @@ func (f *fetcher) compileDecoder(spec *Spec, problems *declare.Problems) {
 	if (spec.Decode == "html" || spec.Decode == "xml") != (len(spec.Select) > 0) {
 		problems.Add(spec.URL.Line, "select: expected with decode: html or xml, and only there, for example select: {title: h1}")
 	}
-	var ok bool
-	if f.charset, ok = charset(spec.Charset); !ok {
-		problems.Add(spec.URL.Line, "charset: expected utf-8, gbk, gb18030 or big5, got %q", spec.Charset)
-	}
+	f.charset, _ = charset(spec.Charset)
 }
 
 // plain is a decoder of texts without relative links.

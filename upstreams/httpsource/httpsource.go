@@ -95,7 +95,7 @@ func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	if !f.compileURL(spec, line, scope, c) {
 		return f
 	}
-	f.agent = compileAgent(spec.Agent, spec.URL.Line, c)
+	f.agent = agent{c.Env, spec.Agent}
 	spec.checkAgent(problems)
 	f.compileQuery(spec, scope, problems)
 	f.headers = compileFields(spec.Headers, scope, problems)
@@ -137,12 +137,8 @@ func (f *fetcher) compileBody(spec *Spec, scope *jq.Scope, c *upstreams.Compiler
 func (f *fetcher) compileClient(spec *Spec, c *upstreams.Compiler) {
 	hosts := append([]declare.Text{{Value: f.base.Host, Line: spec.URL.Line}}, spec.Hosts...)
 	f.client = newClient(c, newHostSet(hosts, c.Problems))
-	switch spec.Redirects {
-	case "", "follow":
-	case "none":
+	if spec.Redirects == "none" {
 		f.client.CheckRedirect = noRedirects
-	default:
-		c.Problems.Add(spec.URL.Line, "redirects: expected follow or none, got %q", spec.Redirects)
 	}
 }
 

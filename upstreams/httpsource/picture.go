@@ -38,7 +38,7 @@ func CompilePicture(spec *PictureSpec, c *upstreams.Compiler) *picture {
 	if spec.Timeout > 0 {
 		p.timeout = time.Duration(spec.Timeout)
 	}
-	p.client, p.agent = newClient(c, p.hosts), compileAgent(spec.Agent, spec.URL.Line, c)
+	p.client, p.agent = newClient(c, p.hosts), agent{c.Env, spec.Agent}
 	return p
 }
 

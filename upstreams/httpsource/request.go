@@ -154,14 +154,6 @@ type agent struct {
 	name string // browser, phone, or "" for this service's own
 }
 
-// compileAgent compiles what a declaration says of its User-Agent.
-func compileAgent(name string, line int, c *upstreams.Compiler) agent {
-	if name != "" && name != "browser" && name != "phone" {
-		c.Problems.Add(line, "agent: expected browser, phone, or no agent for this service's own, got %q", name)
-	}
-	return agent{c.Env, name}
-}
-
 // checkAgent reports a User-Agent that is declared twice.
 func (s *Spec) checkAgent(problems *declare.Problems) {
 	for name, value := range s.Headers {

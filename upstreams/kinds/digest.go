@@ -13,25 +13,13 @@ import (
 	"sundry/upstreams/lib/ipcard"
 )
 
-// drawDigest is the value of draw: that draws a digest of news.
-const drawDigest = "digest"
-
-// digestPicture draws the data of a source that has a digest of news: date, weekday,
-// lunar, news and tip.
+// digestPicture draws the data of a source that has a digest of news (draw: digest): date,
+// weekday, lunar, news and tip.
 type digestPicture struct {
 	work *host.Work
 }
 
 var _ upstreams.Picture = digestPicture{}
-
-// compileDraw compiles the field draw of a chain.
-func compileDraw(c *upstreams.Compiler, draw string) upstreams.Picture {
-	if draw != drawDigest {
-		c.Add("draw: expected %s, got %q", drawDigest, draw)
-		return nil
-	}
-	return digestPicture{&c.Env.Work}
-}
 
 // Fetch implements upstreams.Picture. Nothing is fetched: the picture is drawn.
 func (d digestPicture) Fetch(ctx context.Context, data any, a *upstreams.Attempt, _ *jq.Env) (*upstreams.Blob, error) {

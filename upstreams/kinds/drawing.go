@@ -9,8 +9,8 @@ import (
 // compileDrawing compiles a kind that draws in the format as, png or svg, and takes a slot for
 // that.
 func compileDrawing(c *upstreams.Compiler, section, as string, draw upstreams.Fetch) upstreams.Compiled {
-	if as != "png" && as != "svg" {
-		c.Add("%s: as: expected png or svg, got %q", section, as)
+	if as == "" {
+		c.Add("%s: as: expected the format of the picture, for example as: png", section)
 	}
 	work := &c.Env.Work
 	admit := func(ctx context.Context, _ *upstreams.Attempt) (func(), error) { return work.EnterDrawing(ctx) }

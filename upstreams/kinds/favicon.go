@@ -34,8 +34,8 @@ func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compile
 	case "root", "page":
 	case "letter":
 		return compileDrawing(c, "favicon", "png", drawLetter)
-	default:
-		c.Add("favicon: at: expected root, page or letter, got %q", spec.At)
+	case "":
+		c.Add("favicon: at: expected root, page or letter")
 	}
 	f := &iconFinder{page: spec.At == "page", client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}
 	return upstreams.Compiled{Fetch: f.find, Admit: targetSlot(c.Env, "url"), Remote: true}

@@ -33,7 +33,9 @@ func compileGeoIP(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled 
 	case "country":
 		return upstreams.Compiled{Fetch: placeFinder{db: geoip.Country(), always: true}.find}
 	}
-	c.Add("geoip: use: expected scope, file or country, got %q", spec.Use)
+	if spec.Use == "" {
+		c.Add("geoip: use: expected scope, file or country")
+	}
 	return upstreams.Compiled{}
 }
 

@@ -123,7 +123,6 @@ func TestMistakesOfAddresses(t *testing.T) {
 		"secrets: {base: TEST_URL}\nhttp: {url: 'https://{base}/x'}":              "url: expected a literal host, without placeholders",
 		"secrets: {a: X}\noptions: {a: Y}\ncomputed: {}":                          "options: a is below secrets: as well; expected it once",
 		"options: {'A b': X}\ncomputed: {}":                                       `placeholder "A b": expected a name of lower-case letters`,
-		"http: {url: 'https://a.org/', agent: chrome}":                            `agent: expected browser, phone, or no agent for this service's own, got "chrome"`,
 		"http: {url: 'https://a.org/', agent: browser, headers: {user-agent: x}}": "agent and the header User-Agent: expected only one of them",
 	} {
 		_, problems := tryCompile(t, environment(t), "name: x\n"+text)
@@ -206,10 +205,6 @@ func TestAgentOfPictures(t *testing.T) {
 		if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); got.Load() != want {
 			t.Errorf("%v %v, want %s", got.Load(), err, want)
 		}
-	}
-	_, problems := tryCompile(t, environment(t), "name: a\ncomputed: {}\npicture: {url: .u, hosts: [a.example], agent: tablet}")
-	if !strings.Contains(fmt.Sprint(problems), `agent: expected browser, phone, or no agent for this service's own, got "tablet"`) {
-		t.Error(problems)
 	}
 }
 

@@ -40,7 +40,9 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 		Endpoint: endpoint.Name, Source: spec.Name.Value, Line: spec.Name.Line, Timeout: cmp.Or(time.Duration(spec.Timeout), upstreams.DefaultTimeout),
 		Env: env, Problems: problems, Place: endpoint.Place,
 	}
-	spec.check(c)
+	if c.Source == "" {
+		c.Add("source without a name; expected one, for example name: kuaidi100")
+	}
 	c.Scope = jq.NewScope(endpoint.Params, nil, endpoint.Defs)
 	c.Scope.Uses = endpoint.Uses
 	r := credentialReader{c: c, described: endpoint.Variables}
@@ -67,7 +69,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 		cfg.Picture = httpsource.CompilePicture(spec.Picture, c)
 	}
 	if spec.Draw != "" {
-		cfg.Picture = compileDraw(c, spec.Draw)
+		cfg.Picture = digestPicture{&c.Env.Work}
 	}
 	if cfg.Canary = spec.canary(endpoint.Params, problems); cfg.Kind.Fetch == nil {
 		return nil
@@ -133,22 +135,6 @@ func (s SourceSpec) MayBeNegative() bool { //nolint:gocritic // for slices.Conta
 		return true
 	}
 	return slices.ContainsFunc(s.Before, func(st httpsource.StepSpec) bool { return slices.ContainsFunc(st.Judge, is) })
-}
-
-// check reports mistakes of the fields that sources of all kinds have.
-func (s *SourceSpec) check(c *upstreams.Compiler) {
-	if s.Name.Value == "" {
-		c.Add("source without a name; expected one, for example name: kuaidi100")
-	}
-	if s.Retry < 0 || s.Retry > 2 {
-		c.Add("source %q: retry: expected 0 to 2, got %d", c.Source, s.Retry)
-	}
-	if a := s.After; a != "" && a != upstreams.AfterFailure && a != upstreams.AfterNegative {
-		c.Add("source %q: after: expected failure or negative, got %q", c.Source, a)
-	}
-	if n := s.Negative; n != "" && n != "stop" && n != "next" {
-		c.Add("source %q: negative: expected stop or next, got %q", c.Source, n)
-	}
 }
 
 // canary reads the input that cannot exist.
