@@ -158,9 +158,9 @@ func (s *Server) getFromCache(req *request) error {
 // wantOf is the representation that a request asks for: in the caller's language if there is one
 // for each, and in no coding if something stands around its body.
 func wantOf(in *catalog.Input, rawQuery string, acceptEncoding, acceptLanguage []string) cache.Want {
-	want := cache.Want{Form: in.Form.FormIndex()}
-	if in.Form.English != nil && i18n.OfLines(in.Endpoint().LanguageQuery(rawQuery), acceptLanguage).Language == i18n.English {
-		want.Form = in.Form.English.FormIndex()
+	want := cache.Want{Form: in.Form.Index}
+	if in.Form.English != nil && i18n.OfLines(in.Endpoint.LanguageQuery(rawQuery), acceptLanguage).Language == i18n.English {
+		want.Form = in.Form.English.Index
 	}
 	if in.Callback == "" && in.Tail == "" && in.Form.Kind != "script" {
 		want.Accept = acceptedCodings(acceptEncoding)
@@ -180,7 +180,7 @@ const (
 // If that cannot be fetched, it picks a link to another host; if none leads to a picture,
 // the answer is the redirect to one: the caller may reach what this service does not.
 func (s *Server) getPicture(req *request) (cache.Hit, error) {
-	want := cache.Want{Form: req.in.Form.FormIndex()}
+	want := cache.Want{Form: req.in.Form.Index}
 	var link cache.Hit
 	var failed []string // hosts
 	for range pictureDraws {

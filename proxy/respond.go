@@ -245,7 +245,7 @@ func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	if in.Private {
 		return b
 	}
-	p := in.Endpoint().Policy
+	p := in.Endpoint.Policy
 	b = appendStale(b, ", stale-while-revalidate=", p.Grace, hit)
 	return appendStale(b, ", stale-if-error=", p.StaleIfError, hit)
 }

@@ -59,7 +59,7 @@ func subjects(c *catalog.Catalog) []status.Subject {
 }
 
 // callable reports whether calls of a source get past the breaker of its host.
-func callable(s *upstreams.Source) bool { return s.Host() == nil || s.Host().State() != "open" }
+func callable(s *upstreams.Source) bool { return s.Kind.Host == nil || s.Kind.Host.State() != "open" }
 
 // KeepHistory remembers, until ctx ends, how requests have ended.
 func (s *Server) KeepHistory(ctx context.Context) {

@@ -15,11 +15,11 @@ type Chain struct {
 	Sources []*Source
 	// LeftOut are the sources whose secret is not set.
 	LeftOut  []*Source
-	declared []*Source // both, in the order of the file
-	// mayBeNegative: the chain may answer negatively, because the endpoint takes
+	Declared []*Source // both, in the order of the file
+	// MayBeNegative: the chain may answer negatively, because the endpoint takes
 	// input that can be at fault. Without such input, what a source does not have
 	// is its own failure, and never the answer.
-	mayBeNegative bool
+	MayBeNegative bool
 	quotas        []*host.Quota // of Sources
 	hedged        bool          // a source may be hedged
 	metrics       chainMetrics
@@ -29,10 +29,10 @@ type Chain struct {
 // leaves out those whose secret is not set. mayBeNegative says that the endpoint
 // takes input that can be at fault: else the chain never answers negatively.
 func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Environment) *Chain {
-	c := &Chain{mayBeNegative: mayBeNegative, metrics: env.Metrics.chain(endpoint)}
+	c := &Chain{MayBeNegative: mayBeNegative, metrics: env.Metrics.chain(endpoint)}
 	for _, s := range sources {
 		if s != nil {
-			c.declared = append(c.declared, s)
+			c.Declared = append(c.Declared, s)
 		}
 		switch {
 		case s == nil:
@@ -50,17 +50,10 @@ func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Envir
 // SetDemands sets what the data of its sources must hold; nil: anything.
 // The first own of them answer with something else.
 func (c *Chain) SetDemands(d *fields.Demands, own int) {
-	for _, s := range c.declared[min(own, len(c.declared)):] {
+	for _, s := range c.Declared[min(own, len(c.Declared)):] {
 		s.Demands = d
 	}
 }
-
-// Declared are all sources in the order of the file, those that are left out
-// included.
-func (c *Chain) Declared() []*Source { return c.declared }
-
-// MayBeNegative reports whether the chain may answer negatively.
-func (c *Chain) MayBeNegative() bool { return c.mayBeNegative }
 
 // Do asks the sources in order within ctx's deadline. The error is an *Error:
 // a negative answer, or the failures combined. With hasCopy, a usable copy
@@ -151,7 +144,7 @@ func (c *Chain) answered(failures []failure, a *Answer) {
 
 // mayBeNegative reports whether the input can be at fault: what is the endpoint's own
 // choice exists, and a source that does not have it has failed.
-func (p *pass) mayBeNegative() bool { return p.chain.mayBeNegative && !p.call.Defaults }
+func (p *pass) mayBeNegative() bool { return p.chain.MayBeNegative && !p.call.Defaults }
 
 // isFinal reports whether a source's failure ends the chain.
 func (p *pass) isFinal(s *Source, err error) bool {

@@ -174,10 +174,6 @@ func (s *Source) Keyed() bool {
 	return false
 }
 
-// Host is its declared host; nil for a source of a caller-supplied target, and for
-// a local one.
-func (s *Source) Host() *host.Host { return s.Kind.Host }
-
 // LargestPicture is the limit of a picture's size in bytes; 0 for a source whose
 // answers are not pictures.
 func (s *Source) LargestPicture() int64 {

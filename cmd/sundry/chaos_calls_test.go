@@ -316,8 +316,8 @@ func (s *survey) hosts(endpoint, source string) []string {
 	hosts = append(hosts, domains...)
 	e, _ := s.set.Get(endpoint)
 	for _, src := range e.Sources() {
-		if src.Declared == source && src.Host() != nil && !slices.Contains(hosts, src.Host().Name) {
-			hosts = append(hosts, src.Host().Name)
+		if src.Declared == source && src.Kind.Host != nil && !slices.Contains(hosts, src.Kind.Host.Name) {
+			hosts = append(hosts, src.Kind.Host.Name)
 		}
 	}
 	return hosts

@@ -57,7 +57,7 @@ func warn[T any](w *process, all []T) {
 // mistakes of those that cannot be used, or do not come out as they say.
 func (c *checkCmd) review(w *process, l *loaded) (hints []error, err error) {
 	cases, _, err := exchangesFor(l.set, l.config.Catalog)
-	if err != nil || !slices.ContainsFunc(l.set.Endpoints, (*catalog.Endpoint).IsOwn) {
+	if err != nil || !slices.ContainsFunc(l.set.Endpoints, func(e *catalog.Endpoint) bool { return e.Own }) {
 		return nil, err
 	}
 	again := c.flags

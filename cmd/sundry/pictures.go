@@ -27,7 +27,7 @@ func uncacheablePictures(set *catalog.Catalog, memory config.Size) []string {
 // the source that may deliver it.
 func largestPicture(e *catalog.Endpoint) (most int64, source string) {
 	for _, c := range e.Chains {
-		for _, s := range c.Declared() {
+		for _, s := range c.Declared {
 			if n := s.LargestPicture(); n > most {
 				most, source = n, s.Name
 			}

@@ -56,7 +56,7 @@ func leftOut(set *catalog.Catalog) []string {
 	var all []string
 	for _, e := range set.Endpoints {
 		for _, chain := range e.Chains {
-			for _, s := range chain.Declared() {
+			for _, s := range chain.Declared {
 				if line := e.Name + "/" + s.Declared + " (" + s.Missing + ")"; s.Missing != "" && !slices.Contains(all, line) {
 					all = append(all, line)
 				}

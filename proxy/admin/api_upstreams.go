@@ -68,7 +68,7 @@ func (a *api) upstreams(*http.Request) (any, error) {
 	sources := []sourceView{}
 	for _, e := range a.Catalog().Endpoints {
 		for _, c := range e.Chains {
-			for _, s := range c.Declared() {
+			for _, s := range c.Declared {
 				sources = append(sources, a.sourceView(e.Name, c.Name, s))
 			}
 		}
@@ -101,7 +101,7 @@ func (a *api) breakers(state string) []string {
 
 func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView {
 	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing}
-	if h := s.Host(); h != nil {
+	if h := s.Kind.Host; h != nil {
 		v.Host = h.Name
 	}
 	v.addQuota(s.Quota)

@@ -226,7 +226,7 @@ func (q *question) tellEntry() {
 func (q *question) tellSources(r *http.Request) {
 	q.part("sources", "Sources, in order", "数据源（按顺序）")
 	call := q.input.Call(q.now)
-	for _, s := range q.input.Form.Chain.Declared() {
+	for _, s := range q.input.Form.Chain.Declared {
 		says := []words.Text{}
 		switch {
 		case s.Missing != "":
@@ -249,7 +249,7 @@ func (q *question) source(s *upstreams.Source) (says []words.Text) {
 	case s.After == upstreams.AfterNegative:
 		says = append(says, words.Say("only after a negative answer", "仅在否定结果之后"))
 	}
-	switch h := s.Host(); {
+	switch h := s.Kind.Host; {
 	case h != nil && q.Running != nil:
 		says = append(says, breaker(h))
 	case h != nil:

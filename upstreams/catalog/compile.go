@@ -19,7 +19,7 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	s := d.spec
 	d.hints = nil
 	e := &Endpoint{
-		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, Keywords: s.Keywords, variables: variables, place: d.place, own: d.own,
+		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, Keywords: s.Keywords, variables: variables, place: d.place, Own: d.own,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
 	s.checkHead(name, problems)
@@ -126,13 +126,13 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, uses *jq.Uses, 
 		c := &Chain{Name: name}
 		for i, f := range e.Forms {
 			if s.formChain(i) == name {
-				f.Chain, f.index = c, len(c.Forms)
+				f.Chain, f.Index = c, len(c.Forms)
 				if f.Kind == "json" {
 					f.fields = e.Fields
 				}
 				c.Forms = append(c.Forms, f)
 				if f.English != nil {
-					f.English.Chain, f.English.index = c, len(c.Forms)
+					f.English.Chain, f.English.Index = c, len(c.Forms)
 					c.Forms = append(c.Forms, f.English)
 				}
 			}

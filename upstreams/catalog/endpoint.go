@@ -34,7 +34,9 @@ type Endpoint struct {
 	Autopilot *Bounds
 	Warm      bool
 	// File it came from.
-	File      string
+	File string
+	// Own: it is the operator's, and not one that comes with the program.
+	Own       bool
 	edition   *jq.Program
 	fresh     *jq.Program
 	notFound  notFound
@@ -47,17 +49,10 @@ type Endpoint struct {
 	// place says where a line is, while the endpoint is compiled.
 	place  func(line int) string
 	places map[string]Mistake // of its parts
-	own    bool               // its file is an operator's
 }
-
-// OwnFile reports whether its file is an operator's.
-func (e *Endpoint) OwnFile() bool { return e.own }
 
 // Replayed reports whether recorded exchanges replace its upstreams.
 func (e *Endpoint) Replayed() bool { return e.env.Replay != nil }
-
-// Endpoint that the input belongs to.
-func (in *Input) Endpoint() *Endpoint { return in.endpoint }
 
 // Sources lists every source with its chain, in order.
 func (e *Endpoint) Sources() []*upstreams.Source {

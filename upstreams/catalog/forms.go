@@ -17,7 +17,7 @@ type Form struct {
 	Pool bool // one candidate is picked for every request
 	// Chain that makes it.
 	Chain  *Chain
-	index  int // within its chain
+	Index  int // in the entries of its chain
 	each   *jq.Program
 	fields []*Field    // of its JSON
 	make   *jq.Program // nil: the source's own picture
@@ -132,6 +132,3 @@ func (e *Endpoint) chainOf(key string) *Chain {
 	}
 	return nil
 }
-
-// FormIndex is the form's place in the entry of its chain.
-func (f *Form) FormIndex() int { return f.index }

@@ -39,10 +39,6 @@ func builtinGroups() []Group {
 	}
 }
 
-// Groups are the built-in ones in the order of the specification, then those of the
-// operator's own by name.
-func (c *Catalog) Groups() []Group { return c.groups }
-
 // InGroup lists the endpoints of a group, in the catalog's order.
 func (c *Catalog) InGroup(name string) []*Endpoint {
 	var all []*Endpoint
@@ -124,17 +120,17 @@ func groupNames(groups []Group) string {
 // addGroups collects the groups of all endpoints. Files that give a group different
 // titles are a mistake.
 func (c *Catalog) addGroups() []error {
-	c.groups = builtinGroups()
+	c.Groups = builtinGroups()
 	own := map[string]*Endpoint{} // the first of each group that is not built in
 	var failed []error
 	for _, e := range c.Endpoints {
-		if e == nil || slices.ContainsFunc(c.groups, func(g Group) bool { return g.Name == e.Group && own[e.Group] == nil }) {
+		if e == nil || slices.ContainsFunc(c.Groups, func(g Group) bool { return g.Name == e.Group && own[e.Group] == nil }) {
 			continue
 		}
 		first := own[e.Group]
 		if first == nil {
 			own[e.Group] = e
-			c.groups = append(c.groups, e.group)
+			c.Groups = append(c.Groups, e.group)
 			continue
 		}
 		if first.group.EN != e.group.EN || first.group.ZH != e.group.ZH {
@@ -142,16 +138,16 @@ func (c *Catalog) addGroups() []error {
 				e.Group, e.group.EN, e.group.ZH, first.group.EN, first.group.ZH, first.File)})
 		}
 	}
-	slices.SortStableFunc(c.groups[len(builtinGroups()):], func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(c.Groups[len(builtinGroups()):], func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
 	return failed
 }
 
 // order sorts endpoints by group, then as the group lists them.
 func (c *Catalog) order() {
 	place := func(e *Endpoint) (group, row int) {
-		group = slices.IndexFunc(c.groups, func(g Group) bool { return g.Name == e.Group })
-		if row = slices.Index(c.groups[group].endpoints, e.Name); row < 0 {
-			row = len(c.groups[group].endpoints)
+		group = slices.IndexFunc(c.Groups, func(g Group) bool { return g.Name == e.Group })
+		if row = slices.Index(c.Groups[group].endpoints, e.Name); row < 0 {
+			row = len(c.Groups[group].endpoints)
 		}
 		return group, row
 	}

@@ -28,7 +28,7 @@ func TestGroupsOfOnesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var groups []string
-	for _, g := range c.Groups() {
+	for _, g := range c.Groups {
 		groups = append(groups, strings.Join([]string{g.Name, g.EN, g.ZH}, " "))
 	}
 	want := []string{"images Images and wallpapers 图片与壁纸", "media Media 影音", "lookups Lookups 查询", "text Text and daily content 文字与每日内容", "fun Fun 趣味", "tools Tools 工具"}

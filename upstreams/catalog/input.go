@@ -22,7 +22,7 @@ const maxPairs = 256
 
 // Input is a request's checked, canonical input.
 type Input struct {
-	endpoint *Endpoint
+	Endpoint *Endpoint
 	// Form that was asked for.
 	Form *Form
 	// Callback of JSONP, or "".
@@ -77,7 +77,7 @@ func (e *Endpoint) Parse(rawQuery string, caller Caller) (Input, *ParamError) {
 // ParseAt is Parse with a clock, which is asked only by endpoints whose answers
 // are of a day.
 func (e *Endpoint) ParseAt(rawQuery string, caller Caller, now func() time.Time) (Input, *ParamError) {
-	in := Input{endpoint: e, Form: e.Forms[0]}
+	in := Input{Endpoint: e, Form: e.Forms[0]}
 	if n := strings.Count(rawQuery, "&") + 1; n > maxPairs {
 		return in, &ParamError{wrong: words.Sayf("the query has %d parameters; expected at most %d", "查询串有 %d 个参数；最多 %d 个", n, maxPairs)}
 	}
@@ -124,7 +124,7 @@ func (e *Endpoint) param(name string) int {
 
 // set decodes, checks and keeps one value.
 func (in *Input) set(i int, raw string) *ParamError {
-	p, value := in.endpoint.Params[i], raw
+	p, value := in.Endpoint.Params[i], raw
 	if strings.ContainsAny(raw, "%+") {
 		var err error
 		if value, err = url.QueryUnescape(raw); err != nil {
@@ -148,7 +148,7 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 	in.resolveAliases()
 	var failed *ParamError
 	chosen := false
-	for i, p := range in.endpoint.Params {
+	for i, p := range in.Endpoint.Params {
 		v := in.values[i]
 		switch {
 		case p.Role == RoleCallback:
@@ -159,7 +159,7 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 			in.Selector = textOr(v, p.Default)
 		case p.Role == RoleForm:
 			if name, ok := v.(string); ok && !chosen {
-				in.Form, chosen = in.endpoint.form(name), true
+				in.Form, chosen = in.Endpoint.form(name), true
 			}
 		case p.derive != nil:
 			in.values[i] = p.derive(caller, now)
@@ -188,7 +188,7 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 // substitute replaces a value, if it stands for others.
 func (in *Input) substitute(i int, caller Caller) {
 	v := in.values[i]
-	by, from := in.endpoint.Params[i].substitute(v, caller)
+	by, from := in.Endpoint.Params[i].substitute(v, caller)
 	if in.values[i] = by; from != nil {
 		in.drawn, in.from = i, from
 	}
@@ -198,7 +198,7 @@ func (in *Input) substitute(i int, caller Caller) {
 // resolveAliases moves the values of aliases (stands_for) to the inputs that
 // they set: the first that is present counts.
 func (in *Input) resolveAliases() {
-	for i, p := range in.endpoint.Params {
+	for i, p := range in.Endpoint.Params {
 		if p.aliasOf < 0 || in.values[i] == nil {
 			continue
 		}

@@ -50,7 +50,7 @@ func TestKeepsPictures(t *testing.T) {
 			if f.PictureProxy == nil {
 				continue
 			}
-			in := &Input{Form: f, endpoint: e}
+			in := &Input{Form: f, Endpoint: e}
 			if key := in.PictureFetch("https://example.org/a.jpg").Key(); !c.Keeps(key) {
 				t.Errorf("%s: the key %s is not kept", e.Name, key)
 			}

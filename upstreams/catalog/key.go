@@ -16,7 +16,7 @@ import (
 func (in *Input) Key() string {
 	b := make([]byte, 0, 96)
 	b = append(append(b, in.Form.Chain.prefix...), ':')
-	for i, p := range in.endpoint.Params {
+	for i, p := range in.Endpoint.Params {
 		if p.Role == RoleInput {
 			b = append(in.appendKey(b, i), '|')
 		}
@@ -29,7 +29,7 @@ func (in *Input) KeyPrefix() string { return in.Form.Chain.prefix }
 
 // appendKey writes what a parameter is in a key: nothing of one that is no input.
 func (in *Input) appendKey(b []byte, i int) []byte {
-	p := in.endpoint.Params[i]
+	p := in.Endpoint.Params[i]
 	if p.Role != RoleInput {
 		return b
 	}
@@ -77,20 +77,20 @@ func unplain(r rune) bool { return r <= ' ' || r == '|' || r >= 0x7f }
 
 // Call is what the chain is called with.
 func (in *Input) Call(now time.Time) *upstreams.Call {
-	params := make(map[string]any, len(in.endpoint.Params))
-	for i, p := range in.endpoint.Params {
+	params := make(map[string]any, len(in.Endpoint.Params))
+	for i, p := range in.Endpoint.Params {
 		if p.Role == RoleInput {
 			params[p.Name] = in.values[i]
 		}
 	}
-	return &upstreams.Call{Endpoint: in.endpoint.Name, Params: params, Now: now, Private: in.endpoint.Personal(), Defaults: in.isDefault()}
+	return &upstreams.Call{Endpoint: in.Endpoint.Name, Params: params, Now: now, Private: in.Endpoint.Personal(), Defaults: in.isDefault()}
 }
 
 // isDefault reports whether all input that can be at fault is the endpoint's own: what it is
 // without any, or what one of its choices stands for.
 func (in *Input) isDefault() bool {
-	for i, p := range in.endpoint.Params {
-		if p.canBeAtFault() && in.values[i] != p.Default && !in.endpoint.chooses(i, in.values[i]) {
+	for i, p := range in.Endpoint.Params {
+		if p.canBeAtFault() && in.values[i] != p.Default && !in.Endpoint.chooses(i, in.values[i]) {
 			return false
 		}
 	}

@@ -96,7 +96,7 @@ func TestEachDayHasItsOwnKey(t *testing.T) {
 func TestPersonalLinksAreHashedWhole(t *testing.T) {
 	for _, personal := range []bool{false, true} {
 		e := &Endpoint{Params: []*Param{{Name: "url", link: true, Personal: personal}}}
-		in := Input{endpoint: e, Form: &Form{Chain: &Chain{prefix: "x:1:main"}}}
+		in := Input{Endpoint: e, Form: &Form{Chain: &Chain{prefix: "x:1:main"}}}
 		in.values[0] = "https://private.example/page"
 		if key := in.Key(); strings.Contains(key, "private.example") == personal {
 			t.Errorf("personal %v: %s", personal, key)

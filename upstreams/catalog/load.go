@@ -17,13 +17,16 @@ type Catalog struct {
 	Endpoints []*Endpoint
 	// APIs that are served as they are, by name.
 	APIs []*API
+	// Groups are the built-in ones in the order of the specification, then those of the
+	// operator's own by name.
+	Groups []Group
+	// Off are the names of the endpoints that the operator has turned off.
+	Off []string
 	// Warnings are about files that can be used as they are.
 	Warnings  []Mistake
 	byName    map[string]*Endpoint
-	groups    []Group
 	variables map[string]upstreams.Variable
 	live      map[string]map[string]string // the settings that it was compiled with
-	off       []string                     // the endpoints that are turned off
 	shared    map[string]*sharedPart
 }
 
@@ -32,9 +35,6 @@ func (c *Catalog) Get(name string) (*Endpoint, bool) {
 	e, ok := c.byName[name]
 	return e, ok
 }
-
-// Off are the names of the endpoints that the operator has turned off.
-func (c *Catalog) Off() []string { return slices.Clone(c.off) }
 
 // Options of a catalog.
 type Options struct {
@@ -64,7 +64,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
 		if opts.Overrides[name].Off {
-			c.off = append(c.off, name)
+			c.Off = append(c.Off, name)
 			continue
 		}
 		if from := files[name]; from.isAPI() {
@@ -92,7 +92,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 func (f *Files) CompileLive(from *Catalog, opts Options, env *upstreams.Environment) (*Catalog, error) {
 	c := &Catalog{
 		Endpoints: slices.Clone(from.Endpoints), APIs: from.APIs, byName: maps.Clone(from.byName),
-		groups: from.groups, variables: from.variables, live: opts.Live, off: from.off, shared: from.shared,
+		Groups: from.Groups, variables: from.variables, live: opts.Live, Off: from.Off, shared: from.shared,
 	}
 	var failed []error
 	for i, e := range c.Endpoints {

@@ -194,7 +194,7 @@ func TestAnEndpointThatIsTurnedOff(t *testing.T) {
 			t.Errorf("%s is there", name)
 		}
 	}
-	if off := c.Off(); !slices.Equal(off, []string{"vidparse", "whole"}) {
+	if off := c.Off; !slices.Equal(off, []string{"vidparse", "whole"}) {
 		t.Errorf("%q", off)
 	}
 	if _, ok := c.Get("ip"); !ok {

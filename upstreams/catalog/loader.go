@@ -49,11 +49,11 @@ func (l *Loader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) 
 	switch {
 	case err == nil:
 	case upstreams.KindOf(err) == upstreams.Negative:
-		return entry.Content{Source: sourceOf(err), Negative: in.endpoint.NotFound(ctx, call).Pack()}, nil
+		return entry.Content{Source: sourceOf(err), Negative: in.Endpoint.NotFound(ctx, call).Pack()}, nil
 	default:
 		return entry.Content{}, err
 	}
-	return in.endpoint.content(ctx, chain, &answer, call)
+	return in.Endpoint.content(ctx, chain, &answer, call)
 }
 
 // Withholds implements cache.QuotaAware: it goes by the quota of the source that would be
@@ -67,7 +67,7 @@ func (l *Loader) Withholds(ctx context.Context, worth func(left float64) bool) b
 // An IPv6 client counts by its /64: a single one has that many addresses.
 func (l *Loader) callerOf(c *Chain) host.Caller {
 	var caller host.Caller
-	if c.MayBeNegative() {
+	if c.MayBeNegative {
 		caller.Key = xxhash.Sum64String(l.Input.Key())
 	}
 	if l.Client.IsValid() {

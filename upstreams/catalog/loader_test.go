@@ -93,7 +93,7 @@ func TestOtherDataAreNotJudged(t *testing.T) {
 	text := strings.Replace(whole, "forms:", "fields: {n: {}, news: {at_least: 1}}\nforms:\n  - {name: image, chain: pictures, picture: source}", 1) +
 		"chains: {pictures: {like: main, draw: digest, sources: [{name: own, computed: {}, map: '{date: \"2026-11-21\"}'}]}}\n"
 	in := inputOf(t, text)
-	for _, chain := range in.Endpoint().Chains {
+	for _, chain := range in.Endpoint.Chains {
 		if a, err := chain.Do(t.Context(), in.Call(time.Now()), false, nil); (err == nil) != (chain.Name == "pictures") {
 			t.Errorf("%s: %+v, %v", chain.Name, a, err)
 		}

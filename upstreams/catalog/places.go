@@ -39,7 +39,3 @@ func (e *Endpoint) Mistake(part, format string, args ...any) Mistake {
 	m.File, m.Msg = cmp.Or(m.File, e.File), fmt.Sprintf(format, args...)
 	return m
 }
-
-// IsOwn reports whether the endpoint is the operator's, and not one that comes with the
-// program.
-func (e *Endpoint) IsOwn() bool { return e.own }

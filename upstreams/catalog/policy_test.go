@@ -64,7 +64,7 @@ func TestCompileLive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := Diff(whole, next); len(d) > 0 || len(next.Endpoints) != len(whole.Endpoints) || len(next.Groups()) != len(whole.Groups()) {
+		if d := Diff(whole, next); len(d) > 0 || len(next.Endpoints) != len(whole.Endpoints) || len(next.Groups) != len(whole.Groups) {
 			t.Errorf("step %d: %q", i, d)
 		}
 		changed := 0

@@ -28,7 +28,7 @@ func (e *Endpoint) joinPictureProxy(s *endpointSpec, c *Chain) {
 		if i >= len(s.Forms) || s.Forms[i].Through == nil || s.Forms[i].Through.Chain != c.Name {
 			continue
 		}
-		picture := &Form{Name: f.Name, Kind: "picture", Chain: c, index: len(c.Forms)}
+		picture := &Form{Name: f.Name, Kind: "picture", Chain: c, Index: len(c.Forms)}
 		c.Forms = append(c.Forms, picture)
 		p := e.Policy
 		p.TTL, p.Until, p.Class, p.Local = time.Duration(s.Forms[i].Through.TTL), nil, policy.Keyed, true
@@ -66,7 +66,7 @@ type PictureFetch struct {
 // PictureFetch is for a link that the form's answer held. The form must have a
 // PictureProxy.
 func (in *Input) PictureFetch(link string) *PictureFetch {
-	return &PictureFetch{of: in.Form.PictureProxy, endpoint: in.endpoint.Name, link: link}
+	return &PictureFetch{of: in.Form.PictureProxy, endpoint: in.Endpoint.Name, link: link}
 }
 
 // Key is the picture's identity.
@@ -89,10 +89,10 @@ func (p *PictureFetch) Load(ctx context.Context, hasCopy bool) (entry.Content, e
 	if err != nil {
 		return entry.Content{}, err
 	}
-	forms := make([]entry.Form, p.of.form.index+1)
-	forms[p.of.form.index] = entry.Form{*body}
+	forms := make([]entry.Form, p.of.form.Index+1)
+	forms[p.of.form.Index] = entry.Form{*body}
 	return entry.Content{Source: answer.Source, Forms: forms}, nil
 }
 
 // FormIndex is the form's place in the entry of its chain.
-func (p *PictureFetch) FormIndex() int { return p.of.form.index }
+func (p *PictureFetch) FormIndex() int { return p.of.form.Index }

@@ -117,7 +117,7 @@ func (c *Catalog) Variables() []VariableUse {
 	uses := map[string]*VariableUse{}
 	for _, e := range c.Endpoints {
 		for _, chain := range e.Chains {
-			for _, s := range chain.Declared() {
+			for _, s := range chain.Declared {
 				c.addUses(uses, e.Name+"/"+s.Declared, s.Credentials)
 			}
 		}

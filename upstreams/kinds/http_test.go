@@ -347,7 +347,7 @@ func TestASlowServerIsOutrun(t *testing.T) {
 	if last := recent[len(recent)-1]; last.Result != "outrun" {
 		t.Errorf("the journal has %+v", last)
 	}
-	if one.Host().State() != "closed" {
-		t.Errorf("breaker %s", one.Host().State())
+	if one.Kind.Host.State() != "closed" {
+		t.Errorf("breaker %s", one.Kind.Host.State())
 	}
 }

@@ -84,8 +84,8 @@ http: {url: "{base}/hot/{n}", query: {a: b}}
 		if want := strings.TrimPrefix(strings.TrimRight(base, "/"), url) + "/hot/..%2Fx?a=b"; got.Load().RequestURI != want {
 			t.Errorf("%s: %s, want %s", base, got.Load().RequestURI, want)
 		}
-		if s.Host() == nil || "http://"+s.Host().Name != url {
-			t.Errorf("%s: its host is %v", base, s.Host())
+		if s.Kind.Host == nil || "http://"+s.Kind.Host.Name != url {
+			t.Errorf("%s: its host is %v", base, s.Kind.Host)
 		}
 	}
 }
@@ -93,13 +93,13 @@ http: {url: "{base}/hot/{n}", query: {a: b}}
 func TestHostOfTheOperatorIsNotSet(t *testing.T) {
 	env := environment(t)
 	s := compile(t, env, "name: one\nsecrets: {base: TEST_URL}\nhttp: {url: '{base}/hot'}")
-	if s.Missing != "TEST_URL" || s.Host() != nil || len(env.Hosts.All()) != 0 {
-		t.Errorf("missing %q, host %v, hosts %v; want a source that is left out", s.Missing, s.Host(), env.Hosts.All())
+	if s.Missing != "TEST_URL" || s.Kind.Host != nil || len(env.Hosts.All()) != 0 {
+		t.Errorf("missing %q, host %v, hosts %v; want a source that is left out", s.Missing, s.Kind.Host, env.Hosts.All())
 	}
 	env.Replay = replay.New(nil)
 	s = compile(t, env, "name: one\nsecrets: {base: SUNDRY_RSS_HUB_URL}\nhttp: {url: '{base}/hot'}")
-	if s.Host() == nil || s.Host().Name != "rss-hub.example" {
-		t.Errorf("in a replay its host is %v", s.Host())
+	if s.Kind.Host == nil || s.Kind.Host.Name != "rss-hub.example" {
+		t.Errorf("in a replay its host is %v", s.Kind.Host)
 	}
 }
 
@@ -153,8 +153,8 @@ func TestRateIsKept(t *testing.T) {
 	if _, err := other.Probe(t.Context(), &upstreams.Call{}, nil); upstreams.KindOf(err) != upstreams.Throttled {
 		t.Errorf("another source of the same host with the same rate: %v", err)
 	}
-	if calls.Load() != 3 || s.Host().State() != "closed" {
-		t.Errorf("%d calls, breaker %s", calls.Load(), s.Host().State())
+	if calls.Load() != 3 || s.Kind.Host.State() != "closed" {
+		t.Errorf("%d calls, breaker %s", calls.Load(), s.Kind.Host.State())
 	}
 	if n := len(env.Journal.Failures()); n != 0 {
 		t.Errorf("%d failures in the journal; nothing failed", n)
@@ -168,13 +168,13 @@ func TestRateIsKept(t *testing.T) {
 func TestRateIsNotTakenByRejectedCalls(t *testing.T) {
 	env := environment(t)
 	s := compile(t, env, "name: one\nrate: 1/1h\nhttp: {url: 'http://127.0.0.1:1/'}")
-	s.Host().Force(host.ForceOpen)
+	s.Kind.Host.Force(host.ForceOpen)
 	for range 5 {
 		if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); upstreams.KindOf(err) != upstreams.Rejected {
 			t.Fatal(err)
 		}
 	}
-	s.Host().Force(host.Unforced)
+	s.Kind.Host.Force(host.Unforced)
 	if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); upstreams.KindOf(err) != upstreams.Unavailable {
 		t.Errorf("%v, want the call to be made", err)
 	}

@@ -61,8 +61,8 @@ func TestAHostThatRefusesYoungSessions(t *testing.T) {
 	if logins, made := service.logins.Load(), service.calls.Load(); logins != 1 || made != calls {
 		t.Errorf("%d logins and %d calls, want 1 and %d", logins, made, calls)
 	}
-	if s.Host().Openings() != 1 {
-		t.Errorf("after %d refusals in a row the breaker is %s", calls, s.Host().State())
+	if s.Kind.Host.Openings() != 1 {
+		t.Errorf("after %d refusals in a row the breaker is %s", calls, s.Kind.Host.State())
 	}
 }
 
@@ -96,7 +96,7 @@ func TestASessionThatWasNeverAcceptedGrowsOld(t *testing.T) {
 			if _, err := ask(t, env, s, nil); err == nil {
 				t.Fatal("answered")
 			}
-			s.Host().Reset()
+			s.Kind.Host.Reset()
 		}
 		if logins := service.logins.Load(); logins != want {
 			t.Errorf("%d logins after %d minutes, want %d", logins, n, want)

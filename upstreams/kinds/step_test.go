@@ -191,8 +191,8 @@ http: {url: `+url+`/call, query: {t: "{ticket}", n: "{n}"}}
 		})
 	}
 	group.Wait()
-	if n := tickets.Load(); n != 2 || s.Host().Openings() > 0 {
-		t.Errorf("%d tickets, want 2; the breaker opened %d times", n, s.Host().Openings())
+	if n := tickets.Load(); n != 2 || s.Kind.Host.Openings() > 0 {
+		t.Errorf("%d tickets, want 2; the breaker opened %d times", n, s.Kind.Host.Openings())
 	}
 }
 

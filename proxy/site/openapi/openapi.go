@@ -148,7 +148,7 @@ type tag struct {
 
 func (w *writer) tags() []tag {
 	var out []tag
-	for _, g := range w.API.Groups() {
+	for _, g := range w.API.Groups {
 		title := w.Say(g.EN, g.ZH)
 		out = append(out, tag{g.Name, title, cmp.Or(w.Say(g.AboutEN, g.AboutZH), title)})
 	}

@@ -44,7 +44,7 @@ func (s *Set) home(l i18n.Language) (view, error) {
 // groups are those that have endpoints, and last that of the APIs as they are.
 func (s *Set) groups(l i18n.Language) []homeGroup {
 	var all []homeGroup
-	for _, g := range s.cfg.API.Groups() {
+	for _, g := range s.cfg.API.Groups {
 		group := homeGroup{Name: g.Name, Title: l.Say(g.EN, g.ZH)}
 		for _, e := range s.cfg.API.InGroup(g.Name) {
 			group.Endpoints = append(group.Endpoints, homeEndpoint{
@@ -71,7 +71,7 @@ func apiPath(e *catalog.Endpoint) string { return "/api/" + e.Name }
 // any; "": there is none.
 func (s *Set) firstExample() (name string) {
 	for _, e := range s.cfg.API.Endpoints {
-		if name == "" || !e.OwnFile() {
+		if name == "" || !e.Own {
 			name = e.Name
 		}
 	}

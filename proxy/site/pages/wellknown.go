@@ -66,7 +66,7 @@ func (s *Set) llms(i18n.Language) (*Document, error) {
 		Tools  string
 		Groups []catalog.Group
 		API    *apidoc.API
-	}{s.cfg.Tools, s.cfg.API.Groups(), s.cfg.API}); err != nil {
+	}{s.cfg.Tools, s.cfg.API.Groups, s.cfg.API}); err != nil {
 		return nil, fmt.Errorf("%s: %w", llmsPath, err)
 	}
 	return newDocument(typeText, b.Bytes()), nil
