@@ -8,9 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"sundry/metrics"
 	"sundry/upstreams/lib/shape"
 )
 
@@ -194,13 +191,6 @@ func (w *ReplyWatch) report(fields map[shape.Kind][]string) {
 	}
 	w.env.Log.Warn("replies of a source have changed", "endpoint", w.endpoint, "source", w.source,
 		"missing", fields[shape.Missing], "retyped", fields[shape.Retyped], "emptied", fields[shape.Emptied], "new", fields[shape.New])
-}
-
-func newDriftGauge() *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: metrics.Namespace, Subsystem: "upstream", Name: "reply_drift",
-		Help: "Fields that programs read of a source's replies and that are not as known, by change; none until a reply was looked at.",
-	}, []string{"endpoint", "source", "change"})
 }
 
 // setDrift sets the series of a source. They are absent until one of its replies was

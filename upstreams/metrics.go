@@ -25,39 +25,26 @@ type Metrics struct {
 // NewMetrics declares them and, with a registerer, registers them together
 // with collectors of the hosts' breakers and of the quotas.
 func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts, quotas *host.Quotas) (*Metrics, error) {
-	const namespace, subsystem = metrics.Namespace, "upstream"
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "upstream", Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "upstream", Name: name, Help: help}, labels)
+	}
 	m := &Metrics{
-		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "attempts_total",
-			Help: "Calls of a source, by result.",
-		}, []string{"endpoint", "source", "result"}),
+		attempts:    counter("attempts_total", "Calls of a source, by result.", "endpoint", "source", "result"),
+		failovers:   counter("failovers_total", "Answers that came from a later source because an earlier one failed.", "endpoint"),
+		lastResorts: counter("last_resorts_total", "Answers of last-resort sources.", "endpoint"),
+		answered:    gauge("last_answer_timestamp_seconds", "Unix time of the last answer of a source, negative ones included; 0: not since the start.", "endpoint", "source"),
+		drift:       gauge("reply_drift", "Fields that programs read of a source's replies and that are not as known, by change; none until a reply was looked at.", "endpoint", "source", "change"),
+		withheld:    counter("withheld_refreshes_total", "Refreshes that were not made because the source has little of its quota left, which is kept for requests without a copy.", "endpoint", "source"),
+		hedges:      counter("hedges_total", "Sources asked because the one before was slow, by result: won: their answer was used; lost: the slow one answered; failed; refused: not asked, because the budget was used up.", "result"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "attempt_duration_seconds",
+			Namespace: metrics.Namespace, Subsystem: "upstream", Name: "attempt_duration_seconds",
 			Help:    "Duration of calls of a source, whatever their result.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"endpoint", "source"}),
-		failovers: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "failovers_total",
-			Help: "Answers that came from a later source because an earlier one failed.",
-		}, []string{"endpoint"}),
-		lastResorts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "last_resorts_total",
-			Help: "Answers of last-resort sources.",
-		}, []string{"endpoint"}),
-		answered: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "last_answer_timestamp_seconds",
-			Help: "Unix time of the last answer of a source, negative ones included; 0: not since the start.",
-		}, []string{"endpoint", "source"}),
-		withheld: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "withheld_refreshes_total",
-			Help: "Refreshes that were not made because the source has little of its quota left, which is kept for requests without a copy.",
-		}, []string{"endpoint", "source"}),
 	}
-	m.hedges = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Namespace: namespace, Subsystem: subsystem, Name: "hedges_total",
-		Help: "Sources asked because the one before was slow, by result: won: their answer was used; lost: the slow one answered; failed; refused: not asked, because the budget was used up.",
-	}, []string{"result"})
-	m.drift = newDriftGauge()
 	if reg == nil {
 		return m, nil
 	}

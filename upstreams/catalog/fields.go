@@ -89,19 +89,12 @@ func (s *endpointSpec) undescribedFields() declare.Problems {
 			problems.Add(form.line(), "form %q: fields: expected a description of the fields of its data, for example {title: {en: The title., zh: 标题。}}", form.Name.Value)
 		}
 	}
-	s.Fields.undescribed("", &problems)
-	return problems
-}
-
-func (s fieldSpecs) undescribed(path string, problems *declare.Problems) {
-	for i := range s {
-		name, f := s[i].Name, &s[i].Value
-		at := strings.TrimPrefix(path+"."+name.Value, ".")
-		if f.EN == "" && f.ZH == "" {
-			problems.Add(name.Line, "fields: %s: expected a description in both languages, for example {en: The title., zh: 标题。}", at)
+	s.Fields.each("", func(path string, f *declare.Member[fieldSpec]) {
+		if f.Value.EN == "" && f.Value.ZH == "" {
+			problems.Add(f.Name.Line, "fields: %s: expected a description in both languages, for example {en: The title., zh: 标题。}", path)
 		}
-		f.Fields.undescribed(at, problems)
-	}
+	})
+	return problems
 }
 
 // poolPath matches an each: program that only says where the candidates are.
@@ -125,18 +118,21 @@ func (s *endpointSpec) compileDemands(declared []*Field, problems *declare.Probl
 	if plain {
 		return d
 	}
-	if name := s.Fields.demanding(); name != nil {
-		problems.Add(name.Line, "fields: %s: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .} or {name: json, each: '.list[]', json: .}", name.Value)
-	}
+	told := false
+	s.Fields.each("", func(path string, f *declare.Member[fieldSpec]) {
+		if demands := f.Value.Must || f.Value.AtLeast > 0 || f.Value.Counts.Value != ""; demands && !told {
+			told = true
+			problems.Add(f.Name.Line, "fields: %s: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .} or {name: json, each: '.list[]', json: .}", path)
+		}
+	})
 	return nil
 }
 
-// demanding is the first field that demands something of the data; nil: none does.
-func (s fieldSpecs) demanding() *declare.Text {
+// each calls yield with each field and its path, those above first.
+func (s fieldSpecs) each(above string, yield func(path string, f *declare.Member[fieldSpec])) {
 	for i := range s {
-		if f := &s[i].Value; f.Must || f.AtLeast > 0 || f.Counts.Value != "" || f.Fields.demanding() != nil {
-			return &s[i].Name
-		}
+		path := above + s[i].Name.Value
+		yield(path, &s[i])
+		s[i].Value.Fields.each(path+".", yield)
 	}
-	return nil
 }

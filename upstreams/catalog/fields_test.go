@@ -65,7 +65,7 @@ func TestMistakesOfFields(t *testing.T) {
 	}
 	for fields, want := range map[string]string{
 		"{a: {counts: b}}":                        `whole.yaml:8: fields: a: counts: expected the name of a list beside it, got "b"`,
-		"{a: {}, b: {fields: {c: {must: true}}}}": "whole.yaml:8: fields: b: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .}",
+		"{a: {}, b: {fields: {c: {must: true}}}}": "whole.yaml:8: fields: b.c: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .}",
 	} {
 		text := strings.NewReplacer("cache:", "fields: "+fields+"\ncache:", "json: .}", "json: '{b: .}'}").Replace(whole)
 		if _, err := loadText(t, "whole", text); err == nil || !strings.Contains(err.Error(), want) {

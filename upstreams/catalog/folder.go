@@ -205,16 +205,6 @@ func (d *declaration) mistake(p declare.Problem) Mistake {
 	return Mistake{path, line, p.Msg}
 }
 
-// mistakes are those of all files, by their lines.
-func (d *declaration) mistakes(problems declare.Problems) []error {
-	slices.SortStableFunc(problems, func(a, b declare.Problem) int { return a.Line - b.Line })
-	var out []error
-	for _, p := range problems {
-		out = append(out, d.mistake(p))
-	}
-	return out
-}
-
 // place is where a line is: in an endpoint of several files with the file.
 func (d *declaration) place(line int) string {
 	path, number := d.fileOf(line)

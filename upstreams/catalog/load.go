@@ -155,7 +155,7 @@ func (c *Catalog) compileFile(name string, from catalogFile, opts Options, env *
 			return others
 		})...)
 	}
-	return e, append(d.mistakes(problems), Mistakes(opts.ConfigFile, settings)...)
+	return e, append(mistakesOf(problems, d.mistake), Mistakes(opts.ConfigFile, settings)...)
 }
 
 // compileSpec compiles a declaration, with the operator's settings.
@@ -177,17 +177,13 @@ func (c *Catalog) compileSpec(name string, d *declaration, opts Options, env *up
 	e.Autopilot = e.pilot(&o.Autopilot, opts.Live[name][settingAutopilot], settings)
 	e.Target = e.target(spec.Cache.Target, opts.Live[name][settingTarget], problems)
 	if hints := append(spec.undescribed(c.variables), d.hints...); d.own {
-		c.warn(d, hints)
+		for _, p := range hints {
+			c.Warnings = append(c.Warnings, d.mistake(p))
+		}
 	} else {
 		*problems = append(append(*problems, hints...), spec.undescribedFields()...)
 	}
 	return e
-}
-
-func (c *Catalog) warn(d *declaration, problems declare.Problems) {
-	for _, p := range problems {
-		c.Warnings = append(c.Warnings, d.mistake(p))
-	}
 }
 
 // Mistake is one mistake in one file.
@@ -206,10 +202,15 @@ func (m Mistake) Error() string {
 
 // Mistakes are those of a file, by their lines.
 func Mistakes(file string, problems declare.Problems) []error {
+	return mistakesOf(problems, func(p declare.Problem) Mistake { return Mistake{file, p.Line, p.Msg} })
+}
+
+// mistakesOf are the problems by their lines, each where it is.
+func mistakesOf(problems declare.Problems, where func(declare.Problem) Mistake) []error {
 	slices.SortStableFunc(problems, func(a, b declare.Problem) int { return a.Line - b.Line })
 	var out []error
 	for _, p := range problems {
-		out = append(out, Mistake{file, p.Line, p.Msg})
+		out = append(out, where(p))
 	}
 	return out
 }

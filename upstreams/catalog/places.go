@@ -19,17 +19,8 @@ func (d *declaration) places() map[string]Mistake {
 	for i := range d.spec.Forms {
 		add("form", d.spec.Forms[i].Name.Value, d.spec.Forms[i].line())
 	}
-	d.spec.Fields.each("", func(path string, line int) { add("field", path, line) })
+	d.spec.Fields.each("", func(path string, f *declare.Member[fieldSpec]) { add("field", path, f.Name.Line) })
 	return out
-}
-
-// each calls yield with the path and the line of each field.
-func (s fieldSpecs) each(above string, yield func(path string, line int)) {
-	for i := range s {
-		path := above + s[i].Name.Value
-		yield(path, s[i].Name.Line)
-		s[i].Value.Fields.each(path+".", yield)
-	}
 }
 
 // Mistake is one in the file of the endpoint, at a part such as "source first", "form text"

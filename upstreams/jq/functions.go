@@ -70,11 +70,11 @@ func Functions() []Function {
 		{"china_date", "The day of such a time in China, or a date: `2026/11/21`, `2026年11月21日`, `20261121`; null for what is neither.", `["2026年1月2日", "20260102", "2026-01-01T20:00:00Z"] | map(china_date)`, `["2026-01-02","2026-01-02","2026-01-02"]`,
 			plain(chinaDate)},
 		{"md5", "The MD5 sum of a text in hexadecimal, which some services sign requests with.", `"a" | md5`, `"0cc175b9c0f1b6a831c399e269772661"`,
-			ofText("md5", md5Hex)},
+			ofText("md5", func(s string) any { sum := md5.Sum([]byte(s)); return hex.EncodeToString(sum[:]) })}, //nolint:gosec // the services demand it
 		{"share", "What a share link of a video platform says without a request: {platform, id, kind, url, extra}. An error for other texts.", `"https://www.bilibili.com/video/BV1GJ411x7h7" | share | .platform`, `"bilibili"`,
 			ofText("share", shareLink)},
 		{"wbi_key(img; sub)", "The key that signs queries to Bilibili, of the names of two pictures.", `wbi_key("7cd084941338484aae1ad9425b84077c"; "4932caff0ff746eab6f01bf08b70ac45")`, `"ea1db124af3c7062474693fa704f4ff8"`,
-			wbiKey},
+			func(_ any, args []any) any { return orError(signing.WBIKey(AsText(args[0]), AsText(args[1]))) }},
 		{"wbi_sign(key; now)", "A query string, signed for Bilibili.", `"bvid=BV1GJ411x7h7" | wbi_sign($vars.key; $now)`, "",
 			wbiSign},
 		{"bilibili_player(now)", "A query string with what Bilibili's player says about the browser.", `"bvid=BV1GJ411x7h7" | bilibili_player($now)`, "",
@@ -90,15 +90,15 @@ func Functions() []Function {
 		{"douyin_page", "What the next request takes from a share page of Douyin: {web_id, user_ip, token}.", `.page | douyin_page`, "",
 			ofText("douyin_page", douyinPage)},
 		{"douyin_reflow(web_id)", "The token of such a page, encrypted.", `.token | douyin_reflow(.web_id)`, "",
-			douyinReflow},
+			func(v any, args []any) any { return orError(signing.DouyinReflow(AsText(v), AsText(args[0]))) }},
 		{"carriers", "The carriers that a parcel with this number may belong to: [{code, name, confidence, why}].", `"SF1234567890123" | carriers | .[0].code`, `"shunfeng"`,
 			ofText("carriers", carriers)},
 		{"carrier_name", "The name of a carrier's code; null for an unknown one.", `"shunfeng" | carrier_name`, `"顺丰速运"`,
-			ofText("carrier_name", carrierName)},
+			ofText("carrier_name", func(code string) any { return ifKnown(tracking.Carrier(code)) })},
 		{"needs_phone", "Whether a carrier asks for the last digits of a phone number.", `"shunfeng" | needs_phone`, "true",
 			ofText("needs_phone", func(code string) any { return tracking.NeedsPhone(code) })},
 		{"to_kdniao", "A carrier's code in the words of kdniao; null for one it does not know.", `"shunfeng" | to_kdniao`, `"SF"`,
-			ofText("to_kdniao", toKdniao)},
+			ofText("to_kdniao", func(code string) any { return ifKnown(tracking.ToKdniao(code)) })},
 		{"from_kdniao", "The code of a carrier that kdniao names; null for an unknown one.", `"SF" | from_kdniao`, `"shunfeng"`,
 			ofText("from_kdniao", func(code string) any { return NilIfEmpty(tracking.FromKdniao(code)) })},
 		{"from_ali", "The code of a carrier that Alibaba's services name; null for an unknown one.", `"SFEXPRESS" | from_ali`, `"shunfeng"`,
@@ -156,10 +156,6 @@ func ofText(name string, f func(string) any) func(any, []any) any {
 	}
 }
 
-func wbiKey(_ any, args []any) any {
-	return orError(signing.WBIKey(AsText(args[0]), AsText(args[1])))
-}
-
 func wbiSign(v any, args []any) any {
 	now, err := unixTime("wbi_sign", args[1])
 	if err != nil {
@@ -183,10 +179,6 @@ func unixTime(function string, v any) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%s: expected Unix seconds, for example $now, got %s", function, gojq.TypeOf(v))
 	}
 	return time.Unix(int64(seconds), 0), nil
-}
-
-func douyinReflow(v any, args []any) any {
-	return orError(signing.DouyinReflow(AsText(v), AsText(args[0])))
 }
 
 func douyinPage(page string) any {
@@ -226,11 +218,6 @@ func orError(s string, err error) any {
 		return err
 	}
 	return s
-}
-
-func md5Hex(s string) any {
-	sum := md5.Sum([]byte(s)) //nolint:gosec // the services demand it
-	return hex.EncodeToString(sum[:])
 }
 
 func filled(v any) any {
@@ -325,13 +312,6 @@ func carriers(id string) any {
 	return out
 }
 
-func carrierName(code string) any {
-	if name, ok := tracking.Carrier(code); ok {
-		return name
-	}
-	return nil
-}
-
 func trail(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -367,9 +347,10 @@ func NilIfEmpty(s string) any {
 	return s
 }
 
-func toKdniao(code string) any {
-	if c, ok := tracking.ToKdniao(code); ok {
-		return c
+// ifKnown is the string, or nil where it is not known.
+func ifKnown(s string, known bool) any {
+	if !known {
+		return nil
 	}
-	return nil
+	return s
 }
