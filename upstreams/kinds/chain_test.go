@@ -21,12 +21,10 @@ import (
 func hangingChain(t *testing.T, env *upstreams.Environment, texts ...string) *upstreams.Chain {
 	t.Helper()
 	env.Replay = replay.New(map[string]replay.Fault{"test": {Latency: time.Hour}})
-	var sources []*upstreams.Source
 	for i, text := range texts {
-		sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\nhttp: {url: \"http://s%d.example.org/\"}\n%s\n", i, i, text)))
+		texts[i] = fmt.Sprintf("name: s%d\nhttp: {url: \"http://s%d.example.org/\"}\n%s\n", i, i, text)
 	}
-	sources = append(sources, compile(t, env, "name: own\nlast_resort: true\ncomputed: {}\nmap: '\"own\"'\n"))
-	return upstreams.NewChain("test", sources, false, env)
+	return chainOf(t, env, false, append(texts, "name: own\nlast_resort: true\ncomputed: {}\nmap: '\"own\"'\n")...)
 }
 
 // No source's timeout deprives the next of its attempt: the time that is left is
@@ -76,7 +74,7 @@ func TestLastResortsAreAskedOnlyWithoutACopy(t *testing.T) {
 func TestInterruptedChainsAreNotNegative(t *testing.T) {
 	env := environment(t)
 	chain := func(text string) *upstreams.Chain {
-		return upstreams.NewChain("test", []*upstreams.Source{compile(t, env, "name: one\nhttp: {url: \"http://127.0.0.1:1/\"}\n"+text)}, true, env)
+		return chainOf(t, env, true, "name: one\nhttp: {url: \"http://127.0.0.1:1/\"}\n"+text)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -114,16 +112,12 @@ func TestAConditionOutOfTimeIsAnError(t *testing.T) {
 
 // Without input that can be at fault, a negative answer is a failure of its source.
 func TestWithoutInputNegativeIsAFailure(t *testing.T) {
-	env := environment(t)
-	sources := []*upstreams.Source{
-		compile(t, env, "name: one\ncomputed: {}\njudge: [{if: 'true', is: negative}]\n"),
-		compile(t, env, "name: two\ncomputed: {}\nmap: '\"two\"'\n"),
-	}
-	a, err := upstreams.NewChain("test", sources, false, env).Do(t.Context(), &upstreams.Call{}, false, nil)
+	const one = "name: one\ncomputed: {}\njudge: [{if: 'true', is: negative}]\n"
+	a, err := chainOf(t, environment(t), false, one, "name: two\ncomputed: {}\nmap: '\"two\"'\n").Do(t.Context(), &upstreams.Call{}, false, nil)
 	if err != nil || a.Data != "two" {
 		t.Errorf("%v %v", a.Data, err)
 	}
-	if _, err = upstreams.NewChain("test", sources[:1], false, env).Do(t.Context(), &upstreams.Call{}, false, nil); upstreams.KindOf(err) != upstreams.Unavailable {
+	if _, err = chainOf(t, environment(t), false, one).Do(t.Context(), &upstreams.Call{}, false, nil); upstreams.KindOf(err) != upstreams.Unavailable {
 		t.Errorf("%v", err)
 	}
 }
@@ -160,8 +154,7 @@ func TestChain(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			env := environment(t)
-			var sources []*upstreams.Source
+			var sources []string
 			for i, st := range r.steps {
 				url := upstream(t, func(w http.ResponseWriter, req *http.Request) {
 					if st.wait > 0 {
@@ -176,10 +169,10 @@ func TestChain(t *testing.T) {
 					timeout = "100ms"
 				}
 				text := fmt.Sprintf("name: s%d\ntimeout: %s\nhttp: {url: %s/}\n", i, timeout, url)
-				sources = append(sources, compile(t, env, text+st.more))
+				sources = append(sources, text+st.more)
 			}
 			var attempts []string
-			a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{}, false, func(at upstreams.AttemptReport) { attempts = append(attempts, at.Source+" "+at.Result) })
+			a, err := chainOf(t, environment(t), true, sources...).Do(t.Context(), &upstreams.Call{}, false, func(at upstreams.AttemptReport) { attempts = append(attempts, at.Source+" "+at.Result) })
 			got := fmt.Sprint(a.Data)
 			if a.LastResort {
 				got += ", a last resort"
@@ -195,90 +188,51 @@ func TestChain(t *testing.T) {
 }
 
 func TestTotalDeadlineEndsTheChain(t *testing.T) {
-	env := environment(t)
 	var calls atomic.Int64
 	hang := func(_ http.ResponseWriter, r *http.Request) { calls.Add(1); <-r.Context().Done() }
-	var sources []*upstreams.Source
+	var sources []string
 	for i := range 5 {
-		sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\ntimeout: 2s\nhttp: {url: %s/}\n", i, upstream(t, hang))))
+		sources = append(sources, fmt.Sprintf("name: s%d\ntimeout: 2s\nhttp: {url: %s/}\n", i, upstream(t, hang)))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // time for each source to be reached on a busy machine
 	defer cancel()
 	start := time.Now()
-	_, err := upstreams.NewChain("test", sources, true, env).Do(ctx, &upstreams.Call{}, false, nil)
+	_, err := chainOf(t, environment(t), true, sources...).Do(ctx, &upstreams.Call{}, false, nil)
 	if upstreams.KindOf(err) != upstreams.Timeout || calls.Load() != 5 || time.Since(start) > 3*time.Second {
 		t.Errorf("%v after %d calls and %v, want a try for each source", err, calls.Load(), time.Since(start))
 	}
 }
 
-func TestLocalSourcesAnswerAfterTimeouts(t *testing.T) {
-	env := environment(t)
-	hang := upstream(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	var sources []*upstreams.Source
-	for i := range 3 {
-		sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\ntimeout: 5s\nhttp: {url: %s/}\n", i, hang)))
-	}
-	sources = append(sources, compile(t, env, "name: own\ncomputed: {}\nmap: '\"own\"'\n"))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	a, err := upstreams.NewChain("test", sources, true, env).Do(ctx, &upstreams.Call{}, false, nil)
-	if err != nil || a.Data != "own" || ctx.Err() != nil {
-		t.Errorf("%v %v %v", a.Data, err, ctx.Err())
-	}
-}
-
 // A source for what does not exist is asked after a definite no alone, and never in
-// place of a copy: neither a failure nor a no replaces what was good.
-func TestSourcesForWhatDoesNotExist(t *testing.T) {
-	const (
-		no      = "name: no\ncomputed: {}\nnegative: next\njudge: [{if: 'true', is: negative}]\n"
-		fails   = "name: fails\ncomputed: {}\njudge: [{if: 'true', is: unavailable}]\n"
-		instead = "name: instead\ncomputed: {}\nafter: negative\nmap: '\"instead\"'\n"
-	)
-	for name, r := range map[string]struct {
-		before  string
-		hasCopy bool
-		want    any
-	}{
-		"after a no":             {no, false, "instead"},
-		"after a failure":        {fails, false, nil},
-		"after a no with a copy": {no, true, nil},
-	} {
-		env := environment(t)
-		sources := []*upstreams.Source{compile(t, env, r.before), compile(t, env, instead)}
-		a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{Now: time.Now()}, r.hasCopy, nil)
-		if a.Data != r.want || (err == nil) != (r.want != nil) {
-			t.Errorf("%s: %v, %v, want %v", name, a.Data, err, r.want)
-		}
-	}
-}
-
-// A source that stands in for failures is not asked after a definite no, whatever
-// optional sources failed besides.
-func TestSourcesThatStandInForFailures(t *testing.T) {
+// place of a copy: neither a failure nor a no replaces what was good. One that stands in
+// for failures is not asked after a definite no, whatever optional sources failed besides.
+func TestSourcesThatAreAskedAfterOthers(t *testing.T) {
 	const (
 		no      = "computed: {}\nnegative: next\njudge: [{if: 'true', is: negative}]\n"
 		fails   = "computed: {}\njudge: [{if: 'true', is: unavailable}]\n"
+		instead = "computed: {}\nafter: negative\nmap: '\"instead\"'\n"
 		standIn = "computed: {}\nlast_resort: true\nafter: failure\nmap: '\"instead\"'\n"
 	)
 	for name, r := range map[string]struct {
-		before []string
-		want   string
+		texts   []string
+		hasCopy bool
+		want    string
 	}{
-		"after a no":                         {[]string{no, no}, "negative"},
-		"after a failure":                    {[]string{fails}, "instead"},
-		"after a no and a failure":           {[]string{no, fails}, "instead"},
-		"after a no and an optional failure": {[]string{no, fails + "optional: true\n"}, "negative"},
-		"after an optional failure":          {[]string{fails + "optional: true\n"}, "instead"},
-		"after a no of an optional source":   {[]string{fails, no + "optional: true\n"}, "instead"},
-		"alone":                              {nil, "instead"},
+		"instead, after a no":                {[]string{no, instead}, false, "instead"},
+		"instead, after a failure":           {[]string{fails, instead}, false, "unavailable"},
+		"instead, after a no with a copy":    {[]string{no, instead}, true, "negative"},
+		"after a no":                         {[]string{no, no, standIn}, false, "negative"},
+		"after a failure":                    {[]string{fails, standIn}, false, "instead"},
+		"after a no and a failure":           {[]string{no, fails, standIn}, false, "instead"},
+		"after a no and an optional failure": {[]string{no, fails + "optional: true\n", standIn}, false, "negative"},
+		"after an optional failure":          {[]string{fails + "optional: true\n", standIn}, false, "instead"},
+		"after a no of an optional source":   {[]string{fails, no + "optional: true\n", standIn}, false, "instead"},
+		"alone":                              {[]string{standIn}, false, "instead"},
 	} {
-		env := environment(t)
-		var sources []*upstreams.Source
-		for i, text := range append(r.before, standIn) {
-			sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\n%s", i, text)))
+		for i, text := range r.texts {
+			r.texts[i] = fmt.Sprintf("name: s%d\n%s", i, text)
 		}
-		a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{Now: time.Now()}, false, nil)
+		a, err := chainOf(t, environment(t), true, r.texts...).Do(t.Context(), &upstreams.Call{Now: time.Now()}, r.hasCopy, nil)
 		got := upstreams.KindOf(err).String()
 		if err == nil {
 			got = fmt.Sprint(a.Data)

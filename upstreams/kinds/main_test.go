@@ -1,35 +1,30 @@
 package kinds
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/envtest"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/lib/guard"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func environment(t testing.TB) *upstreams.Environment {
 	t.Helper()
-	env := &upstreams.Environment{
-		Guard: guard.New(guard.Config{}), Transport: upstreams.NewTransport(),
-		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
-	}
-	var err error
-	if env.Metrics, err = upstreams.NewMetrics(prometheus.NewRegistry(), &env.Hosts, &env.Quotas); err != nil {
+	env, err := envtest.Bare()
+	if err != nil {
 		t.Fatal(err)
 	}
+	env.Transport = upstreams.NewTransport()
 	t.Cleanup(env.CloseIdle)
 	return env
 }
@@ -73,6 +68,16 @@ func upstream(t testing.TB, h http.HandlerFunc) string {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// chainOf makes a chain of sources from YAML.
+func chainOf(t testing.TB, env *upstreams.Environment, mayBeNegative bool, texts ...string) *upstreams.Chain {
+	t.Helper()
+	sources := make([]*upstreams.Source, len(texts))
+	for i, text := range texts {
+		sources[i] = compile(t, env, text)
+	}
+	return upstreams.NewChain("test", sources, mayBeNegative, env)
 }
 
 func ask(t testing.TB, env *upstreams.Environment, s *upstreams.Source, params map[string]any) (upstreams.Answer, error) {

@@ -183,9 +183,7 @@ func TestRateIsNotTakenByRejectedCalls(t *testing.T) {
 // TestThrottledSourceFailsOver: the next source answers.
 func TestThrottledSourceFailsOver(t *testing.T) {
 	url := upstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"path":%q}`, r.URL.Path) })
-	env := environment(t)
-	first, second := compile(t, env, "name: first\nrate: 1/1h\nhttp: {url: "+url+"/first}"), compile(t, env, "name: second\nhttp: {url: "+url+"/second}")
-	chain := upstreams.NewChain("test", []*upstreams.Source{first, second}, true, env)
+	chain := chainOf(t, environment(t), true, "name: first\nrate: 1/1h\nhttp: {url: "+url+"/first}", "name: second\nhttp: {url: "+url+"/second}")
 	for _, want := range []string{"first", "second", "second"} {
 		if a, err := chain.Do(t.Context(), &upstreams.Call{}, false, nil); err != nil || a.Source != want {
 			t.Errorf("%v %v, want %s", a.Source, err, want)
