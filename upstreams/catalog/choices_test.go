@@ -32,12 +32,7 @@ func TestChoices(t *testing.T) {
 		if row.form != "" {
 			file = strings.Replace(file, form, row.form, 1)
 		}
-		c, err := loadText(t, "whole", file)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		e, _ := c.Get("whole")
+		e := wholeOf(t, file)
 		if diff := cmp.Diff(row.want, e.Params[row.param].Choices); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -55,7 +50,7 @@ func TestMistakesOfChoices(t *testing.T) {
 		`type: int, min: 1, max: 900, example: "4", choices: {1: {en: A, zh: 甲}}`: "whole.yaml:6: param n: choices: expected beside an enum, forms, or an int of at most 64 values",
 		`type: string, example: "4", choices: {1: {en: A, zh: 甲}}`:                "whole.yaml:6: param n: choices: expected beside an enum",
 	} {
-		_, err := loadText(t, "whole", strings.Replace(whole, declared, by, 1))
+		_, err := loadText(t, strings.Replace(whole, declared, by, 1))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v, want\n%s", by, err, want)
 		}

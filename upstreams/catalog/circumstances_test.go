@@ -3,8 +3,6 @@ package catalog
 import (
 	"net/http"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -33,10 +31,7 @@ sources: [{name: made, computed: {}}]
 
 func loadCircumstantial(t *testing.T) *Endpoint {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "circumstantial.yaml"), []byte(circumstantial), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := writeCatalog(t, map[string]string{"circumstantial.yaml": circumstantial})
 	c, err := Load(Options{Dir: dir}, testEnvironment(t, nil))
 	if err != nil {
 		t.Fatal(err)

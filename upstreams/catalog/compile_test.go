@@ -26,7 +26,7 @@ func TestWithoutInputNegativeIsAFailure(t *testing.T) {
 	for name, in := range inputs {
 		for rule, text := range rules {
 			file := strings.Replace(strings.Replace(whole, number, in.param, 1), "computed: {}", text, 1)
-			_, err := loadText(t, "whole", file)
+			_, err := loadText(t, file)
 			switch {
 			case in.refuses && err != nil:
 				t.Errorf("%s, %s: %v", name, rule, err)
@@ -47,7 +47,7 @@ func TestHedgesThatMakeNoSense(t *testing.T) {
 		}
 		return text
 	}
-	if _, err := loadText(t, "whole", sources(get, get)); err != nil {
+	if _, err := loadText(t, sources(get, get)); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct{ first, second, want string }{
@@ -63,7 +63,7 @@ func TestHedgesThatMakeNoSense(t *testing.T) {
 		{get, "last_resort: true, " + get, "it is asked after others only"},
 		{get, "after: failure, " + get, "it is asked after others only"},
 	} {
-		_, err := loadText(t, "whole", sources(c.first, c.second))
+		_, err := loadText(t, sources(c.first, c.second))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, then %s:\n%v\nwant %s", c.first, c.second, err, c.want)
 		}

@@ -37,11 +37,7 @@ func TestDeclaredFields(t *testing.T) {
 
 // Examples and schemas are made of what callers see.
 func TestPresentedDataHasAllDeclaredFields(t *testing.T) {
-	c, err := loadText(t, "whole", strings.Replace(whole, "forms:", "fields: {n: {}, of: {fields: {b: {}}}}\nforms:", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := c.Get("whole")
+	e := wholeOf(t, strings.Replace(whole, "forms:", "fields: {n: {}, of: {fields: {b: {}}}}\nforms:", 1))
 	got := e.Forms[0].Present(t.Context(), map[string]any{"of": []any{map[string]any{"c": 1.0}}}, &jq.Env{}, 1)
 	if diff := cmp.Diff([]any{map[string]any{"n": nil, "of": []any{map[string]any{"b": nil, "c": 1.0}}}}, got); diff != "" {
 		t.Error(diff)
@@ -58,7 +54,7 @@ func TestMistakesOfFields(t *testing.T) {
 		"fields:\n  a: {fields: {b: {en: B.}}}":          "whole.yaml:9: fields: a.b: expected both languages or none, for example {en: The title., zh: 标题。}",
 		"fields:\n  a: {fields:\n    {b: {is: [link]}}}": "whole.yaml:10: fields.a.fields.b.is: expected a text, got a list",
 	} {
-		_, err := loadText(t, "whole", strings.Replace(whole, "cache:", fields+"\ncache:", 1))
+		_, err := loadText(t, strings.Replace(whole, "cache:", fields+"\ncache:", 1))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v, want\n%s", fields, err, want)
 		}
@@ -68,12 +64,12 @@ func TestMistakesOfFields(t *testing.T) {
 		"{a: {}, b: {fields: {c: {must: true}}}}": "whole.yaml:8: fields: b.c: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .}",
 	} {
 		text := strings.NewReplacer("cache:", "fields: "+fields+"\ncache:", "json: .}", "json: '{b: .}'}").Replace(whole)
-		if _, err := loadText(t, "whole", text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := loadText(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v, want\n%s", fields, err, want)
 		}
 	}
 	text := strings.NewReplacer("  - {name: json, json: .}\n", "", "forms:", "fields: {a: {}}\nforms:").Replace(whole)
-	if _, err := loadText(t, "whole", text); err == nil || !strings.Contains(err.Error(), "whole.yaml:9: fields: expected beside a json form, whose data they describe") {
+	if _, err := loadText(t, text); err == nil || !strings.Contains(err.Error(), "whole.yaml:9: fields: expected beside a json form, whose data they describe") {
 		t.Error(err)
 	}
 }
@@ -82,11 +78,7 @@ func TestMistakesOfFields(t *testing.T) {
 func TestKeysKnowTheFields(t *testing.T) {
 	version := func(fields string) string {
 		t.Helper()
-		c, err := loadText(t, "whole", strings.Replace(whole, "forms:", "fields: "+fields+"\nforms:", 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, _ := c.Get("whole")
+		e := wholeOf(t, strings.Replace(whole, "forms:", "fields: "+fields+"\nforms:", 1))
 		return e.Version()
 	}
 	first := version("{a: {fields: {b: {}}}}")

@@ -3,8 +3,6 @@ package catalog
 import (
 	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -57,18 +55,8 @@ steps:
 // loadFiles compiles files of an operator's directory, and nothing else but what is in on.
 func loadFiles(t *testing.T, files map[string]string, on string) (*Catalog, error) {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	others := map[string]Overrides{}
-	for _, other := range BuiltinNames() {
-		others[other] = Overrides{Off: other != on}
-	}
-	c, err := Load(Options{Dir: dir, Overrides: others}, testEnvironment(t, nil))
+	dir := writeCatalog(t, files)
+	c, err := Load(Options{Dir: dir, Overrides: onlyOn(on)}, testEnvironment(t, nil))
 	if err != nil {
 		err = errors.New(strings.ReplaceAll(err.Error(), dir+"/", ""))
 	}

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,14 +11,11 @@ import (
 // endpoints of several files.
 func TestGroupsOfOnesOwn(t *testing.T) {
 	load := func(groups map[string]string) (*Catalog, error) {
-		dir := t.TempDir()
+		files := map[string]string{}
 		for name, group := range groups {
-			text := strings.NewReplacer("name: whole", "name: "+name, "group: text", "group: "+group).Replace(whole)
-			if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			files[name+".yaml"] = strings.NewReplacer("name: whole", "name: "+name, "group: text", "group: "+group).Replace(whole)
 		}
-		return Load(Options{Dir: dir}, testEnvironment(t, nil))
+		return Load(Options{Dir: writeCatalog(t, files)}, testEnvironment(t, nil))
 	}
 	const tools, fun = "{name: tools, en: Tools, zh: 工具}", "{name: fun, en: Fun, zh: 趣味}"
 	c, err := load(map[string]string{"b": tools, "a": tools, "z": "images", "joke": fun})

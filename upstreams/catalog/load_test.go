@@ -2,8 +2,6 @@ package catalog
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -31,27 +29,40 @@ sources:
     map: '{n: $params.n}'
 `
 
-func loadText(t *testing.T, name, text string) (*Catalog, error) {
+func loadText(t *testing.T, text string) (*Catalog, error) {
 	t.Helper()
-	return loadIn(t, name, text, testEnvironment(t, nil))
+	return loadIn(t, "whole", text, testEnvironment(t, nil))
+}
+
+// wholeOf is the endpoint of a file named whole, which has no mistake.
+func wholeOf(t *testing.T, text string) *Endpoint {
+	t.Helper()
+	c, err := loadText(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	return e
+}
+
+// onlyOn turns off all endpoints that come with the program, but for one.
+func onlyOn(name string) map[string]Overrides {
+	others := map[string]Overrides{}
+	for _, other := range BuiltinNames() {
+		others[other] = Overrides{Off: other != name}
+	}
+	return others
 }
 
 // loadIn compiles a file alone: all others are turned off, which saves their time.
 func loadIn(t *testing.T, name, text string, env *upstreams.Environment) (*Catalog, error) {
 	t.Helper()
-	others := map[string]Overrides{}
-	for _, other := range BuiltinNames() {
-		others[other] = Overrides{Off: other != name}
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return Load(Options{Dir: dir, Overrides: others}, env)
+	dir := writeCatalog(t, map[string]string{name + ".yaml": text})
+	return Load(Options{Dir: dir, Overrides: onlyOn(name)}, env)
 }
 
 func TestMistakesOfAFile(t *testing.T) {
-	if _, err := loadText(t, "whole", whole); err != nil {
+	if _, err := loadText(t, whole); err != nil {
 		t.Fatal(err)
 	}
 	rows := []struct{ replace, by, want string }{
@@ -109,7 +120,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		if !strings.Contains(whole, r.replace) {
 			t.Fatalf("nothing to replace: %s", r.replace)
 		}
-		_, err := loadText(t, "whole", strings.Replace(whole, r.replace, r.by, 1))
+		_, err := loadText(t, strings.Replace(whole, r.replace, r.by, 1))
 		var m Mistake
 		if err == nil || !errors.As(err, &m) || !strings.Contains(err.Error(), r.want) {
 			t.Errorf("%s → %s:\n%v\nwant %s", r.replace, r.by, err, r.want)
@@ -153,10 +164,10 @@ chains:
     sources:
       - {name: picture, computed: {}, picture: {url: $params.link | d1, hosts: [a.example.org]}}
 `
-	if _, err := loadText(t, "whole", file); err != nil {
+	if _, err := loadText(t, file); err != nil {
 		t.Error(err)
 	}
-	if _, err := loadText(t, "whole", strings.Replace(file, "d18: .", "d18: . |", 1)); err == nil || strings.Count(err.Error(), "\n") > 0 {
+	if _, err := loadText(t, strings.Replace(file, "d18: .", "d18: . |", 1)); err == nil || strings.Count(err.Error(), "\n") > 0 {
 		t.Errorf("want one mistake, got %v", err)
 	}
 }
@@ -166,10 +177,7 @@ func TestDefsOfOverriddenPrograms(t *testing.T) {
 	file := strings.NewReplacer("params:", "defs: {half: 1800, link: $params.link}\nparams:", "ttl: 1h}", "ttl: 1h, fresh: half}",
 		"sources:", "  - {name: moved, redirect: .u, through: {chain: pictures, ttl: 1h}}\nsources:").Replace(whole) +
 		"chains: {pictures: {sources: [{name: picture, computed: {}, picture: {url: link, hosts: [a.example.org]}}]}}\n"
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "whole.yaml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := writeCatalog(t, map[string]string{"whole.yaml": file})
 	no := false
 	for name, o := range map[string]Overrides{"none": {}, "through": {Through: &no}, "fresh": {Cache: override(t, "fresh: '60'")}} {
 		if _, err := Load(Options{Dir: dir, Overrides: map[string]Overrides{"whole": o}}, testEnvironment(t, nil)); err != nil {
@@ -180,10 +188,7 @@ func TestDefsOfOverriddenPrograms(t *testing.T) {
 
 // TestAnEndpointThatIsTurnedOff is not there; its file may even have mistakes.
 func TestAnEndpointThatIsTurnedOff(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "whole.yaml"), []byte("nonsense: true\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := writeCatalog(t, map[string]string{"whole.yaml": "nonsense: true\n"})
 	opts := Options{Dir: dir, Overrides: map[string]Overrides{"whole": {Off: true}, "vidparse": {Off: true, Cache: override(t, "ttl: 6h")}}}
 	c, err := Load(opts, testEnvironment(t, nil))
 	if err != nil {
@@ -216,10 +221,7 @@ func override(t *testing.T, text string) (n yaml.Node) {
 }
 
 func TestOverridingDirectory(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "yiyan.yaml"), []byte(strings.ReplaceAll(whole, "whole", "yiyan")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := writeCatalog(t, map[string]string{"yiyan.yaml": strings.ReplaceAll(whole, "whole", "yiyan")})
 	c, err := Load(Options{Dir: dir}, testEnvironment(t, nil))
 	if err != nil {
 		t.Fatal(err)

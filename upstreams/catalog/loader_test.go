@@ -35,7 +35,7 @@ func failsAs(t *testing.T, c *Catalog, kinds map[string]upstreams.ErrorKind) {
 // TestWhatTheEndpointChoosesExists: that a source has nothing for the endpoint's own default
 // is the source's failure; for what a caller asks for, it is the answer.
 func TestWhatTheEndpointChoosesExists(t *testing.T) {
-	c, err := loadText(t, "whole", strings.Replace(whole, "    computed: {}\n", "    computed: {}\n    judge: [{if: true, is: negative}]\n", 1))
+	c, err := loadText(t, strings.Replace(whole, "    computed: {}\n", "    computed: {}\n    judge: [{if: true, is: negative}]\n", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestWhatTheEndpointNamesExists(t *testing.T) {
 `
 	const one = `  - {name: n, type: int, min: 1, max: 9, default: "3", example: "4"}
 `
-	c, err := loadText(t, "whole", strings.NewReplacer(one, charts, "    computed: {}\n", "    computed: {}\n    judge: [{if: true, is: negative}]\n").Replace(whole))
+	c, err := loadText(t, strings.NewReplacer(one, charts, "    computed: {}\n", "    computed: {}\n    judge: [{if: true, is: negative}]\n").Replace(whole))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +62,7 @@ func TestWhatTheEndpointNamesExists(t *testing.T) {
 func TestHollowDataAreNoAnswer(t *testing.T) {
 	text := strings.NewReplacer("forms:", "fields: {n: {}, list: {at_least: 1, fields: {url: {is: link, must: true}}}}\nforms:",
 		"map: '{n: $params.n}'\n", "map: '{list: [{url: \"https://a.example/null\"}]}'\n  - name: nothing\n    computed: {}\n    map: '{list: []}'\n    empty: {if: $params.n == 9, because: there is none}\n  - name: good\n    computed: {}\n    map: '{n: 1, list: [{url: \"https://a.example/\"}, {}]}'\n").Replace(whole)
-	c, err := loadText(t, "whole", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := c.Get("whole")
+	e := wholeOf(t, text)
 	for query, want := range map[string]string{"n=4": "good", "n=9": "nothing"} {
 		in, bad := e.Parse(query, Caller{Addr: caller})
 		if bad != nil {
@@ -101,11 +97,7 @@ func TestOtherDataAreNotJudged(t *testing.T) {
 }
 
 func TestFreshByTheData(t *testing.T) {
-	c, err := loadText(t, "whole", strings.Replace(whole, "ttl: 1h", "ttl: 1h, fresh: .n * 60", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := c.Get("whole")
+	e := wholeOf(t, strings.Replace(whole, "ttl: 1h", "ttl: 1h, fresh: .n * 60", 1))
 	fill := func() (time.Duration, error) {
 		in, bad := e.Parse("n=4", Caller{Addr: caller})
 		if bad != nil {
@@ -144,7 +136,7 @@ func TestFreshByTheData(t *testing.T) {
 }
 
 func TestMistakeInFresh(t *testing.T) {
-	_, err := loadText(t, "whole", strings.Replace(whole, "ttl: 1h", "ttl: 1h, fresh: '.n |'", 1))
+	_, err := loadText(t, strings.Replace(whole, "ttl: 1h", "ttl: 1h, fresh: '.n |'", 1))
 	if err == nil || !strings.Contains(err.Error(), "whole.yaml:8: jq: unexpected EOF") {
 		t.Errorf("%v", err)
 	}

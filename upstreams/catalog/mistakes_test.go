@@ -89,16 +89,12 @@ func TestNotFoundMistakes(t *testing.T) {
 		"not_found: [a]":                       "not_found: expected",
 		"not_found: {en: '\"x\"', zh: '.a |'}": "unexpected EOF",
 	} {
-		_, err := loadText(t, "whole", whole+text+"\n")
+		_, err := loadText(t, whole+text+"\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	c, err := loadText(t, "whole", whole+"not_found: '\"x\"'\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := c.Get("whole")
+	e := wholeOf(t, whole+"not_found: '\"x\"'\n")
 	in, _ := e.Parse("n=1", Caller{})
 	if got := e.NotFound(t.Context(), in.Call(time.Now())); got != words.Name("x") {
 		t.Errorf("one program for both: %q", got.ZH())
@@ -119,7 +115,7 @@ func TestLanguageQuery(t *testing.T) {
 			t.Errorf("%s: %s", query, e.LanguageQuery(query))
 		}
 	}
-	own, err := loadText(t, "whole", strings.NewReplacer("name: n,", "name: lang,", "$params.n", "$params.lang").Replace(whole))
+	own, err := loadText(t, strings.NewReplacer("name: n,", "name: lang,", "$params.n", "$params.lang").Replace(whole))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,7 @@ import (
 // inputOf is what a query without parameters asks of a file's endpoint.
 func inputOf(t *testing.T, file string) *Input {
 	t.Helper()
-	c, err := loadText(t, "whole", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := c.Get("whole")
+	e := wholeOf(t, file)
 	in, bad := e.Parse("", Caller{Addr: caller})
 	if bad != nil {
 		t.Fatal(bad)

@@ -17,11 +17,7 @@ func TestDigits(t *testing.T) {
 		{`type: digits, min_len: 1, max_len: 20, example: "1"`, "1 to 20 digits, the first not 0", "1 18446744073709551616", "0 -1 1.0"},
 	}
 	for _, r := range rows {
-		c, err := loadText(t, "whole", strings.Replace(whole, declared, r.by, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, _ := c.Get("whole")
+		e := wholeOf(t, strings.Replace(whole, declared, r.by, 1))
 		if got := e.Params[0].Allowed.EN(); got != r.allowed {
 			t.Errorf("%s: allowed %q, want %q", r.by, got, r.allowed)
 		}
@@ -54,11 +50,7 @@ func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
 func TestListedValuesInAnyCase(t *testing.T) {
 	const form, number = "{name: type, role: form, example: text}", `{name: n, type: int, min: 1, max: 9, default: "3", example: "4"}`
 	file := strings.NewReplacer(number, `{name: n, type: string, enum: [pc, mobile, 热舞], as: {mobile: phone}, default: pc, example: pc}`).Replace(whole)
-	c, err := loadText(t, "whole", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := c.Get("whole")
+	e := wholeOf(t, file)
 	for query, want := range map[string]string{
 		"type=TEXT&n=PC": "text pc", "type=Text&n=Mobile": "text phone", "n=%E7%83%AD%E8%88%9E": "json 热舞", "TYPE=text&N=mobile": "json pc",
 		"type=JSON": "json pc",
@@ -82,7 +74,7 @@ func TestListedValuesInAnyCase(t *testing.T) {
 		form:   "{name: type, role: form, as: {json: json, JSON: text}, example: json}",
 		number: "{name: n, type: string, enum: [pc, PC], default: pc, example: pc}",
 	} {
-		if _, err := loadText(t, "whole", strings.Replace(whole, replace, by, 1)); err == nil || !strings.Contains(err.Error(), "differ in more than case") {
+		if _, err := loadText(t, strings.Replace(whole, replace, by, 1)); err == nil || !strings.Contains(err.Error(), "differ in more than case") {
 			t.Errorf("%s: %v", by, err)
 		}
 	}
@@ -91,11 +83,7 @@ func TestListedValuesInAnyCase(t *testing.T) {
 // A date is a day from the first that there is.
 func TestDates(t *testing.T) {
 	const declared = `{name: n, type: int, min: 1, max: 9, default: "3", example: "4"}`
-	c, err := loadText(t, "whole", strings.Replace(whole, declared, `{name: n, type: date, since: 2024-12-29, example: "2026-11-20"}`, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, _ := c.Get("whole")
+	e := wholeOf(t, strings.Replace(whole, declared, `{name: n, type: date, since: 2024-12-29, example: "2026-11-20"}`, 1))
 	for value, good := range map[string]bool{
 		"2024-12-29": true, "2026-11-20": true, "2024-12-28": false, "2026-11-31": false, "20261120": false, "2026-11-20T00:00:00Z": false,
 		"2026-1-2": false, "99999-01-01": false,

@@ -30,7 +30,7 @@ func TestUnreadableValuesHideNoOtherMistake(t *testing.T) {
 		if text == file {
 			t.Fatalf("the file has no %s", row.from)
 		}
-		_, err := loadText(t, "whole", text)
+		_, err := loadText(t, text)
 		for _, want := range row.want {
 			if !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("%s: no %q in\n%v", row.to, want, err)

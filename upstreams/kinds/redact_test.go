@@ -42,22 +42,10 @@ http:
 map: 'if $params.n == "1" then error(.echo | join(" ")) else . end'
 `, "n")
 	for _, n := range []string{"1", "2"} {
-		var shown []string
-		call := &upstreams.Call{Endpoint: "test", Params: map[string]any{"n": n}, Now: time.Now()}
-		answer, err := s.Probe(t.Context(), call, func(a upstreams.AttemptReport) {
-			for _, st := range a.Stages {
-				shown = append(shown, st.Line(10_000))
-			}
-			shown = append(shown, fmt.Sprint(a.Err))
-		})
-		if (err != nil) != (n == "1") {
-			t.Fatalf("%v %v", answer, err)
+		all := shownOf(t, env, s, map[string]any{"n": n})
+		if failed := strings.Contains(all, "malformed"); failed != (n == "1") {
+			t.Fatal(all)
 		}
-		shown = append(shown, fmt.Sprint(err))
-		for _, note := range env.Journal.Failures() {
-			shown = append(shown, note.Err)
-		}
-		all := strings.Join(shown, "\n")
 		hidden := []string{"s3cr", "k%20y", "token-of-", "YmFz", base64.StdEncoding.EncodeToString([]byte("user:" + key))}
 		for _, text := range []string{key + n, key + "body"} {
 			sum := redact.Hashes(text)[1]
