@@ -80,7 +80,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 	failed = append(failed, c.unknownOverrides(&opts, names)...)
 	failed = append(append(failed, c.addGroups()...), c.checkHosts()...)
 	if len(failed) > 0 {
-		return nil, joinOnce(failed)
+		return nil, errors.Join(Once(failed)...)
 	}
 	c.order()
 	return c, nil
@@ -104,19 +104,20 @@ func (f *Files) CompileLive(from *Catalog, opts Options, env *upstreams.Environm
 		c.Endpoints[i], c.byName[e.Name] = changed, changed
 	}
 	if len(failed) > 0 {
-		return nil, joinOnce(failed)
+		return nil, errors.Join(Once(failed)...)
 	}
 	return c, nil
 }
 
-// joinOnce joins mistakes. One in a shared file is found in each endpoint that uses it.
-func joinOnce(failed []error) error {
+// Once leaves out the mistakes that were told before: one in a shared file is found in each
+// endpoint that uses it.
+func Once(mistakes []error) []error {
 	told := map[error]bool{}
-	return errors.Join(slices.DeleteFunc(failed, func(err error) bool {
+	return slices.DeleteFunc(mistakes, func(err error) bool {
 		again := told[err]
 		told[err] = true
 		return again
-	})...)
+	})
 }
 
 // unknownOverrides lists settings of endpoints that no file declares.

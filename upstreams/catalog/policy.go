@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -15,17 +16,14 @@ import (
 
 // policy compiles the cache rule.
 func (s *cacheSpec) policy(problems *declare.Problems) policy.Policy {
-	d := func(v declare.Duration, otherwise time.Duration) time.Duration {
-		if v == 0 {
-			return otherwise
-		}
-		return time.Duration(v)
+	or := func(v declare.Duration, otherwise time.Duration) time.Duration {
+		return cmp.Or(time.Duration(v), otherwise)
 	}
 	p := policy.Policy{
 		TTL: time.Duration(s.TTL), Grace: time.Duration(s.Grace), StaleIfError: time.Duration(s.StaleIfError),
-		Negative: time.Duration(s.Negative), Poll: d(s.Poll, policy.DefaultPoll),
-		SoftTimeout: d(s.SoftTimeout, policy.DefaultSoftTimeout), FillTimeout: d(s.FillTimeout, policy.DefaultFillTimeout),
-		Pause: d(s.Pause, policy.DefaultPause), PauseMax: d(s.PauseMax, policy.DefaultPauseMax),
+		Negative: time.Duration(s.Negative), Poll: or(s.Poll, policy.DefaultPoll),
+		SoftTimeout: or(s.SoftTimeout, policy.DefaultSoftTimeout), FillTimeout: or(s.FillTimeout, policy.DefaultFillTimeout),
+		Pause: or(s.Pause, policy.DefaultPause), PauseMax: or(s.PauseMax, policy.DefaultPauseMax),
 		Jitter: policy.DefaultJitter, Eager: policy.DefaultEager,
 		Local: s.Local,
 	}

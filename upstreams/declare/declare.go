@@ -40,10 +40,7 @@ func (e *Expr) At(place int) (line int, where string) {
 	before := e.Text[:place]
 	begin := strings.LastIndexByte(before, '\n') + 1
 	text, _, _ := strings.Cut(e.Text[begin:], "\n")
-	if r := []rune(text); len(r) > longestExcerpt {
-		text = string(r[:longestExcerpt]) + "…"
-	}
-	return e.Line + strings.Count(before, "\n"), fmt.Sprintf(", at column %d of %q", utf8.RuneCountInString(before[begin:])+1, text)
+	return e.Line + strings.Count(before, "\n"), fmt.Sprintf(", at column %d of %q", utf8.RuneCountInString(before[begin:])+1, cut(text, longestExcerpt))
 }
 
 // longestExcerpt is how many runes of a line are repeated.

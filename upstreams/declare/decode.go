@@ -281,14 +281,13 @@ func found(n *yaml.Node) string {
 	case isNull(n):
 		return "nothing"
 	case n.Tag == "!!str":
-		return fmt.Sprintf("the text %q", cut(n.Value))
+		return fmt.Sprintf("the text %q", cut(n.Value, 40))
 	}
 	return n.Value
 }
 
-// cut shortens a text for a message.
-func cut(text string) string {
-	const most = 40
+// cut shortens a text for a message, to so many runes.
+func cut(text string, most int) string {
 	if r := []rune(text); len(r) > most {
 		return string(r[:most]) + "…"
 	}

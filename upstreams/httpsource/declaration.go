@@ -101,7 +101,7 @@ type Spec struct {
 	// Charset of the reply: utf-8 (default), gbk, gb18030 or big5. XML declares its own.
 	Charset string `yaml:"charset" enum:"utf-8,gbk,gb18030,big5"`
 	// Max bounds the reply's body in KiB, after decompression; 0 means 2048.
-	Max int `yaml:"max_kib" example:"64"`
+	Max int `yaml:"max_kib" example:"64" least:"0"`
 	// Hosts are those that redirects may lead to, beside the URL's own.
 	Hosts []declare.Text `yaml:"hosts" example:"[cdn.example.org]"`
 }
@@ -136,7 +136,7 @@ type PictureSpec struct {
 	// Hosts that the picture may come from; *.example.org means all subdomains.
 	Hosts []declare.Text `yaml:"hosts" required:"true" example:"[img.example.org, \"*.example.net\"]"`
 	// Max bounds the picture in KiB; 0 means 2048.
-	Max int `yaml:"max_kib" example:"4096"`
+	Max int `yaml:"max_kib" example:"4096" least:"0"`
 	// Timeout of fetching it; 0 means 5 s.
 	Timeout declare.Duration `yaml:"timeout" example:"5s"`
 	// Agent is the User-Agent, as of a request: browser, phone, or this service's own.

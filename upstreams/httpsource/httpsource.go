@@ -12,11 +12,13 @@
 package httpsource
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/encoding"
@@ -31,6 +33,7 @@ import (
 const (
 	defaultMaxBytes = 2 << 20
 	maxRedirects    = 3
+	pictureTimeout  = 5 * time.Second
 )
 
 // fetcher is a compiled HTTP request: that of a source, of a step, or for a
@@ -82,15 +85,12 @@ func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 // compileFetcher compiles a request that is declared at a line.
 func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	scope, problems := c.Scope, c.Problems
-	f := &fetcher{maxBytes: defaultMaxBytes, trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
+	f := &fetcher{maxBytes: cmp.Or(int64(spec.Max)<<10, defaultMaxBytes), trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
 	for _, part := range spec.Parts.List {
 		f.parts = append(f.parts, part)
 	}
 	if spec.Parts.declared() {
 		scope = scope.With("part")
-	}
-	if spec.Max > 0 {
-		f.maxBytes = int64(spec.Max) << 10
 	}
 	if !f.compileURL(spec, line, scope, c) {
 		return f

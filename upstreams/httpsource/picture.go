@@ -1,6 +1,7 @@
 package httpsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -27,18 +28,13 @@ type picture struct {
 func CompilePicture(spec *PictureSpec, c *upstreams.Compiler) *picture {
 	p := &picture{
 		url: c.OfReply(&spec.URL), hosts: newHostSet(spec.Hosts, c.Problems),
-		maxBytes: defaultMaxBytes, timeout: 5 * time.Second, env: c.Env,
+		maxBytes: cmp.Or(int64(spec.Max)<<10, defaultMaxBytes), timeout: cmp.Or(time.Duration(spec.Timeout), pictureTimeout),
+		agent: agent{c.Env, spec.Agent}, env: c.Env,
 	}
 	if len(spec.Hosts) == 0 {
 		c.Problems.Add(spec.URL.Line, "picture: expected the hosts that it may come from, for example hosts: [img.example.org]")
 	}
-	if spec.Max > 0 {
-		p.maxBytes = int64(spec.Max) << 10
-	}
-	if spec.Timeout > 0 {
-		p.timeout = time.Duration(spec.Timeout)
-	}
-	p.client, p.agent = newClient(c, p.hosts), agent{c.Env, spec.Agent}
+	p.client = newClient(c, p.hosts)
 	return p
 }
 

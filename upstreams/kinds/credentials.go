@@ -18,11 +18,12 @@ type credentialReader struct {
 	out       upstreams.Credentials
 }
 
-// read reads them all. Without one of its secrets the source is left out.
+// read reads them all, and notes which are required: without one of these the source is left out.
 func (r *credentialReader) read(s *SourceSpec) upstreams.Credentials {
-	r.out.Secrets = map[string]any{}
+	r.out.Secrets, r.c.Required = map[string]any{}, map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Secrets)) {
 		variable := s.Secrets[name]
+		r.c.Required[name] = variable.Value
 		if !r.one(name, variable, replayed(variable.Value)) && r.out.Missing == "" {
 			r.out.Missing = variable.Value
 		}
@@ -61,15 +62,6 @@ func (r *credentialReader) one(name string, variable declare.Text, inReplay stri
 		r.out.Hidden = append(r.out.Hidden, redact.Forms(value)...)
 	}
 	return value != ""
-}
-
-// required are the variables of the secrets by the names of their placeholders.
-func (s *SourceSpec) required() map[string]string {
-	variables := make(map[string]string, len(s.Secrets))
-	for name, variable := range s.Secrets {
-		variables[name] = variable.Value
-	}
-	return variables
 }
 
 // replayed is what a replay uses for a secret: an address where its variable is that

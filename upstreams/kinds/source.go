@@ -46,7 +46,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	c.Scope = jq.NewScope(endpoint.Params, nil, endpoint.Defs)
 	c.Scope.Uses = endpoint.Uses
 	r := credentialReader{c: c, described: endpoint.Variables}
-	c.Credentials, c.Required = r.read(spec), spec.required()
+	c.Credentials = r.read(spec)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
 		Hedge: spec.Hedge, Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, After: spec.After,

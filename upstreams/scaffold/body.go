@@ -85,12 +85,12 @@ func (a *Address) readSecrets(v any) {
 // each calls yield with the texts of a document and the keys that they stand at.
 func each(v any, yield func(key, text string)) {
 	switch v := v.(type) {
-	case object:
+	case plainjson.Object:
 		for _, m := range v {
-			if text, ok := m.value.(string); ok {
-				yield(m.key, text)
+			if text, ok := m.Value.(string); ok {
+				yield(m.Name, text)
 			} else {
-				each(m.value, yield)
+				each(m.Value, yield)
 			}
 		}
 	case []any:
@@ -135,10 +135,10 @@ func (a *Address) sentWith(value func(*param) string) []byte {
 // fill is the document with the values of its parameters, as $params has them.
 func (b *body) fill(key string, v any, value func(*param) string) any {
 	switch v := v.(type) {
-	case object:
+	case plainjson.Object:
 		out := map[string]any{}
 		for _, m := range v {
-			out[m.key] = b.fill(m.key, m.value, value)
+			out[m.Name] = b.fill(m.Name, m.Value, value)
 		}
 		return out
 	case []any:
@@ -164,10 +164,10 @@ func (b *body) fill(key string, v any, value func(*param) string) any {
 func (b *body) program(key string, v any, indent string) string {
 	inner := indent + "  "
 	switch v := v.(type) {
-	case object:
+	case plainjson.Object:
 		var members []string
 		for _, m := range v {
-			members = append(members, inner+quote(m.key)+": "+b.program(m.key, m.value, inner))
+			members = append(members, inner+quote(m.Name)+": "+b.program(m.Name, m.Value, inner))
 		}
 		return "{\n" + strings.Join(members, ",\n") + "\n" + indent + "}"
 	case []any:

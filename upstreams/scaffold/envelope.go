@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sundry/upstreams/lib/plainjson"
 )
 
 // good reports whether the value of a code says that all is well.
@@ -28,11 +30,11 @@ func codes() []string {
 }
 
 // codeOf finds the key of an envelope that says so.
-func codeOf(o object) (key string, value any) {
+func codeOf(o plainjson.Object) (key string, value any) {
 	for _, name := range codes() {
 		for _, m := range o {
-			if strings.EqualFold(m.key, name) && scalar(m.value) {
-				return m.key, m.value
+			if strings.EqualFold(m.Name, name) && scalar(m.Value) {
+				return m.Name, m.Value
 			}
 		}
 	}
@@ -40,21 +42,18 @@ func codeOf(o object) (key string, value any) {
 }
 
 // valueOf is the value of a key; nil for none.
-func valueOf(o object, key string) any {
+func valueOf(o plainjson.Object, key string) any {
 	for _, m := range o {
-		if m.key == key {
-			return m.value
+		if m.Name == key {
+			return m.Value
 		}
 	}
 	return nil
 }
 
-// plain is a value as encoding/json has it.
-func plain(v any) any { return (&body{}).fill("", v, nil) }
-
 func scalar(v any) bool {
 	switch v.(type) {
-	case object, []any:
+	case plainjson.Object, []any:
 		return false
 	}
 	return true
@@ -62,12 +61,12 @@ func scalar(v any) bool {
 
 // refused reports a reply that says that the call failed.
 func refused(v any) error {
-	o, ok := v.(object)
+	o, ok := v.(plainjson.Object)
 	if !ok {
 		return nil
 	}
 	if list, _ := valueOf(o, "errors").([]any); len(list) > 0 {
-		b, _ := json.Marshal(plain(list[0]))
+		b, _ := json.Marshal(list[0]) // it was decoded of JSON
 		return fmt.Errorf("the reply seems to be an error (errors: %.120s); expected a good answer, for example with another --param", b)
 	}
 	key, code := codeOf(o)
@@ -80,7 +79,7 @@ func refused(v any) error {
 // rules are the judge's, for the envelope around the data.
 func rules(v any, path string, data any, ofGraphQL bool) []string {
 	var out []string
-	if o, ok := v.(object); ok && path != "." {
+	if o, ok := v.(plainjson.Object); ok && path != "." {
 		if key, code := codeOf(o); key != "" {
 			b, _ := json.Marshal(code) // a scalar of JSON
 			out = append(out, fmt.Sprintf("{if: %s, is: unavailable}", single(access(key)+" != "+string(b))))
@@ -107,11 +106,11 @@ func places() []string {
 }
 
 // place finds the data within an envelope; "" where it is not one.
-func place(o object) (key string, value any) {
+func place(o plainjson.Object) (key string, value any) {
 	for _, name := range places() {
 		for _, m := range o {
-			if strings.EqualFold(m.key, name) && m.value != nil && !empty(m.value) && (!scalar(m.value) || envelope(o)) {
-				return m.key, m.value
+			if strings.EqualFold(m.Name, name) && m.Value != nil && !empty(m.Value) && (!scalar(m.Value) || envelope(o)) {
+				return m.Name, m.Value
 			}
 		}
 	}
@@ -120,7 +119,7 @@ func place(o object) (key string, value any) {
 
 func empty(v any) bool {
 	switch v := v.(type) {
-	case object:
+	case plainjson.Object:
 		return len(v) == 0
 	case []any:
 		return len(v) == 0
@@ -129,14 +128,14 @@ func empty(v any) bool {
 }
 
 // envelope reports whether an object says whether a call succeeded.
-func envelope(o object) bool { key, _ := codeOf(o); return key != "" }
+func envelope(o plainjson.Object) bool { key, _ := codeOf(o); return key != "" }
 
 // promising finds the place of the data: it goes into envelopes, and into objects
 // with little beside their data.
 func promising(v any) (path string, data any) {
 	path, data = ".", v
 	for range 3 {
-		o, ok := data.(object)
+		o, ok := data.(plainjson.Object)
 		if !ok {
 			break
 		}
@@ -152,13 +151,13 @@ func promising(v any) (path string, data any) {
 // graphQL finds the data of a GraphQL reply: below data, and below the field that was asked
 // for if that is the only one.
 func graphQL(v any) (path string, data any, ok bool) {
-	o, _ := v.(object)
-	inner, ok := valueOf(o, "data").(object)
+	o, _ := v.(plainjson.Object)
+	inner, ok := valueOf(o, "data").(plainjson.Object)
 	if !ok {
 		return "", nil, false
 	}
-	if len(inner) == 1 && !scalar(inner[0].value) && !empty(inner[0].value) {
-		return ".data" + access(inner[0].key), inner[0].value, true
+	if len(inner) == 1 && !scalar(inner[0].Value) && !empty(inner[0].Value) {
+		return ".data" + access(inner[0].Name), inner[0].Value, true
 	}
 	return ".data", inner, true
 }
@@ -168,7 +167,7 @@ func (a *Address) asksGraphQL() bool {
 	if a.sends == nil {
 		return false
 	}
-	o, _ := a.sends.value.(object)
+	o, _ := a.sends.value.(plainjson.Object)
 	query, _ := valueOf(o, "query").(string)
 	return strings.Contains(query, "{")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sundry/upstreams/lib/chinatime"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // mapping is a program with the fields that it makes.
@@ -63,7 +64,7 @@ func mappingOf(path string, data any) *mapping {
 		prefix = path + "\n| "
 	}
 	switch data := data.(type) {
-	case object:
+	case plainjson.Object:
 		body, fields := m.object(data, 1)
 		m.Program, m.fields = prefix+body, demand(fields)
 	case []any:
@@ -118,7 +119,7 @@ func said(fields []*field) *field {
 
 // object maps an object; depth is how deep it is. What is null is left out: nothing says
 // what it would be.
-func (m *mapping) object(o object, depth int) (program string, fields []*field) {
+func (m *mapping) object(o plainjson.Object, depth int) (program string, fields []*field) {
 	indent := strings.Repeat("  ", depth)
 	var lines []string
 	seen := map[string]int{}
@@ -126,14 +127,14 @@ func (m *mapping) object(o object, depth int) (program string, fields []*field) 
 		if len(fields) == maxFields {
 			break
 		}
-		if key.value == nil {
+		if key.Value == nil {
 			continue
 		}
-		name := snake(key.key)
+		name := snake(key.Name)
 		if seen[name]++; seen[name] > 1 {
 			name = fmt.Sprintf("%s_%d", name, seen[name])
 		}
-		text, f := m.value(access(key.key), name, key.value, depth)
+		text, f := m.value(access(key.Name), name, key.Value, depth)
 		lines, fields = append(lines, indent+name+": "+text), append(fields, f)
 	}
 	if len(lines) == 0 {
@@ -145,7 +146,7 @@ func (m *mapping) object(o object, depth int) (program string, fields []*field) 
 func (m *mapping) value(from, name string, v any, depth int) (program string, f *field) {
 	f = &field{name: name, filled: true}
 	switch v := v.(type) {
-	case object:
+	case plainjson.Object:
 		if len(v) == 0 || depth == maxNested {
 			return from, f
 		}
@@ -209,19 +210,19 @@ func (m *mapping) items(list []any, depth int) (program string, item *field) {
 
 // merged is an object with the keys of all objects in a list, and the first value of each
 // that is none of null and blank.
-func merged(list []any) object {
-	var out object
+func merged(list []any) plainjson.Object {
+	var out plainjson.Object
 	at := map[string]int{}
 	for _, item := range list {
-		o, _ := item.(object)
+		o, _ := item.(plainjson.Object)
 		for _, m := range o {
-			i, known := at[m.key]
+			i, known := at[m.Name]
 			switch {
 			case !known:
-				at[m.key] = len(out)
+				at[m.Name] = len(out)
 				out = append(out, m)
-			case out[i].value == nil || out[i].value == "" || empty(out[i].value):
-				out[i].value = m.value
+			case out[i].Value == nil || out[i].Value == "" || empty(out[i].Value):
+				out[i].Value = m.Value
 			}
 		}
 	}

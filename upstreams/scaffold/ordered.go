@@ -5,21 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"sundry/upstreams/lib/plainjson"
 )
-
-// member is a key of an object with its value.
-type member struct {
-	key   string
-	value any
-}
-
-// object is a JSON object in the order of its text.
-type object []member
 
 // maxDepth bounds how deeply a reply is looked into.
 const maxDepth = 64
 
-// decodeOrdered decodes a JSON text: objects, []any, string, json.Number, bool, nil.
+// decodeOrdered decodes a JSON text: plainjson.Object, []any, string, json.Number, bool, nil.
 func decodeOrdered(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -43,7 +36,7 @@ func value(d *json.Decoder, depth int) (any, error) {
 		return nil, errors.New("the JSON value is nested too deeply")
 	}
 	var list []any
-	fields := object{}
+	fields := plainjson.Object{}
 	for d.More() {
 		key := json.Token("")
 		if delim == '{' {
@@ -56,7 +49,7 @@ func value(d *json.Decoder, depth int) (any, error) {
 			return nil, err
 		}
 		name, _ := key.(string)
-		list, fields = append(list, v), append(fields, member{name, v})
+		list, fields = append(list, v), append(fields, plainjson.Member{Name: name, Value: v})
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, err
