@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"errors"
 	"regexp"
 
 	"go.yaml.in/yaml/v4"
@@ -102,14 +101,11 @@ type addresses []declare.Text
 
 // UnmarshalYAML takes a text, or a list of them.
 func (a *addresses) UnmarshalYAML(n *yaml.Node) error {
-	switch n.Kind {
-	case yaml.ScalarNode:
-		*a = make(addresses, 1)
-		return n.Load(&(*a)[0])
-	case yaml.SequenceNode:
+	if n.Kind == yaml.SequenceNode {
 		return n.Load((*[]declare.Text)(a))
 	}
-	return errors.New("expected an address such as https://api.example.org, or a list of them")
+	*a = make(addresses, 1)
+	return n.Load(&(*a)[0])
 }
 
 // Shape implements declare.Shaped.

@@ -21,7 +21,7 @@ type choiceSpecs []declare.Member[bilingual]
 
 // UnmarshalYAML takes a mapping of values to names, in its order.
 func (s *choiceSpecs) UnmarshalYAML(n *yaml.Node) (err error) {
-	*s, err = declare.Members[bilingual](n, `expected names by value, for example {"1": {en: Cats, zh: 猫}}`)
+	*s, err = declare.Members[bilingual](n)
 	return err
 }
 

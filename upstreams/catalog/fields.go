@@ -41,7 +41,7 @@ type fieldSpec struct {
 
 // UnmarshalYAML takes a mapping of names to descriptions, in its order.
 func (s *fieldSpecs) UnmarshalYAML(n *yaml.Node) (err error) {
-	*s, err = declare.Members[fieldSpec](n, "expected fields by name, for example {title: {en: The title., zh: 标题。}}")
+	*s, err = declare.Members[fieldSpec](n)
 	return err
 }
 
@@ -65,9 +65,6 @@ func (s fieldSpecs) compile(path string, problems *declare.Problems) []*Field {
 		name, spec := s[i].Name, &s[i].Value
 		f := &Field{Name: name.Value, EN: spec.EN, ZH: spec.ZH, Is: spec.Is, Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
 		at := strings.TrimPrefix(path+"."+f.Name, ".")
-		if slices.ContainsFunc(out, func(o *Field) bool { return o.Name == f.Name }) {
-			problems.Add(name.Line, "fields: %s: declared twice", at)
-		}
 		if (f.EN == "") != (f.ZH == "") {
 			problems.Add(name.Line, "fields: %s: expected both languages or none, for example {en: The title., zh: 标题。}", at)
 		}

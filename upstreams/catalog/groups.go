@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,16 +68,13 @@ type ownGroup struct {
 
 // UnmarshalYAML takes a name, or a mapping with titles.
 func (g *groupSpec) UnmarshalYAML(n *yaml.Node) error {
-	switch n.Kind {
-	case yaml.ScalarNode:
+	if n.Kind == yaml.ScalarNode {
 		return n.Load(&g.name)
-	case yaml.MappingNode:
-		g.own = &ownGroup{}
-		err := n.Load(g.own)
-		g.name = g.own.Name
-		return err
 	}
-	return errors.New("expected the name of a group, or {name: tools, en: Tools, zh: 工具}")
+	g.own = &ownGroup{}
+	err := n.Load(g.own)
+	g.name = g.own.Name
+	return err
 }
 
 // Shape implements declare.Shaped.

@@ -63,7 +63,7 @@ type Defs []Def
 
 // UnmarshalYAML takes a mapping of names to programs.
 func (d *Defs) UnmarshalYAML(n *yaml.Node) error {
-	members, err := Members[Expr](n, "expected jq programs by name, for example {first_title: '.list[0].title'}")
+	members, err := Members[Expr](n)
 	for _, m := range members {
 		*d = append(*d, Def{Name: m.Name, Program: m.Value})
 	}
@@ -81,12 +81,8 @@ type Member[T any] struct {
 	Value T
 }
 
-// Members are those of a mapping, in the order of the file. What is no mapping is a mistake,
-// in the words of expected.
-func Members[T any](n *yaml.Node, expected string) ([]Member[T], error) {
-	if n.Kind != yaml.MappingNode {
-		return nil, errors.New(expected)
-	}
+// Members are those of a mapping, in the order of the file.
+func Members[T any](n *yaml.Node) ([]Member[T], error) {
 	members := make([]Member[T], len(n.Content)/2)
 	for i := range members {
 		m := &members[i]
