@@ -4,8 +4,6 @@
 package shape
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -144,17 +142,4 @@ func (s *Shape) differences(path string, v any) []Difference {
 		}
 	}
 	return found
-}
-
-// OfJSON is the shape of several documents.
-func OfJSON(documents ...[]byte) (*Shape, error) {
-	s := &Shape{}
-	for _, b := range documents {
-		var v any
-		if err := json.Unmarshal(b, &v); err != nil {
-			return nil, fmt.Errorf("document as JSON: %w", err)
-		}
-		s.Add(v)
-	}
-	return s, nil
 }

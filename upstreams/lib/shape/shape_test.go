@@ -9,13 +9,13 @@ import (
 
 func shapeOf(t *testing.T, documents ...string) *Shape {
 	t.Helper()
-	var raw [][]byte
+	s := &Shape{}
 	for _, d := range documents {
-		raw = append(raw, []byte(d))
-	}
-	s, err := OfJSON(raw...)
-	if err != nil {
-		t.Fatal(err)
+		var v any
+		if err := json.Unmarshal([]byte(d), &v); err != nil {
+			t.Fatal(err)
+		}
+		s.Add(v)
 	}
 	return s
 }
