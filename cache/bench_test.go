@@ -80,15 +80,8 @@ type everyKey struct {
 	value []byte
 }
 
-func (r everyKey) Look(context.Context, string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
-	return r.value, time.Now(), nil, false, true
-}
-
-func (r everyKey) LookOrLease(ctx context.Context, key string, _ time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	value, created, failure, leased, answered = r.Look(ctx, key)
-	return value, created, failure, leased, answered, nil
+func (r everyKey) Look(context.Context, string, time.Duration) entry.Found {
+	return entry.Found{Value: r.value, Created: time.Now(), Answered: true}
 }
 
 func BenchmarkFarHit(b *testing.B) {

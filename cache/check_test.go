@@ -70,7 +70,7 @@ func FuzzFar(f *testing.F) {
 		if packed {
 			mutate(value, patch)
 		}
-		if e, ok := s.unpack(value, now.Add(-time.Second)); ok {
+		if e, ok := s.unpack(&entry.Found{Value: value, Created: now.Add(-time.Second)}); ok {
 			sane(t, s, e)
 		}
 	})
@@ -112,7 +112,7 @@ func TestMutatedEntriesAreMissesAndCounted(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			raw[r.IntN(len(raw))] ^= byte(1 + r.IntN(255))
 		}
-		if e, ok := s.unpack(s.cache.compressor.pack(raw), now.Add(-time.Second)); ok {
+		if e, ok := s.unpack(&entry.Found{Value: s.cache.compressor.pack(raw), Created: now.Add(-time.Second)}); ok {
 			sane(t, s, e)
 		}
 	}

@@ -307,15 +307,7 @@ func TestPanicReleasesLeaseAndSlot(t *testing.T) {
 
 type brokenRemote struct{ *fakeRemote }
 
-func (brokenRemote) Look(context.Context, string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
-	panic("far")
-}
-
-func (brokenRemote) LookOrLease(context.Context, string, time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	panic("far")
-}
+func (brokenRemote) Look(context.Context, string, time.Duration) entry.Found { panic("far") }
 
 func TestPanicOutsideTheLoaderIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

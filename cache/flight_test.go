@@ -413,15 +413,8 @@ type distantRemote struct {
 	looks atomic.Int64
 }
 
-func (s *distantRemote) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+func (s *distantRemote) Look(ctx context.Context, key string, _ time.Duration) entry.Found {
 	s.looks.Add(1)
 	time.Sleep(s.takes)
-	return s.fakeRemote.Look(ctx, key)
-}
-
-func (s *distantRemote) LookOrLease(ctx context.Context, key string, _ time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	value, created, failure, leased, answered = s.Look(ctx, key)
-	return value, created, failure, leased, answered, nil
+	return s.fakeRemote.Look(ctx, key, 0)
 }

@@ -77,8 +77,8 @@ func (s *Space) Find(ctx context.Context, key string) (info EntryInfo, tier Tier
 	if !s.usesFar() || found && (info.State == policy.Fresh || info.State == policy.Eager) {
 		return info, Near, found
 	}
-	packed, created, _, _, _ := s.cache.far.Look(ctx, key)
-	e, ok := s.unpack(packed, created)
+	look := s.cache.far.Look(ctx, key, 0)
+	e, ok := s.unpack(&look)
 	if !ok || found && !policy.Prefers(&e.Meta, &info.Meta, now) {
 		return info, Near, found
 	}

@@ -124,17 +124,17 @@ func waitForEnd(ctx context.Context, ended <-chan struct{}, most time.Duration) 
 // poll looks once for an entry that is fresh or newer than the one that Redis held
 // at first, and for a new failure record.
 func (f *fill) poll(ctx context.Context) (got *flightResult, leased bool, err error) {
-	packed, created, record, leased, _ := f.cache.far.Look(ctx, f.key)
-	if e, ok := f.unpack(packed, created); ok {
+	found := f.cache.far.Look(ctx, f.key, 0)
+	if e, ok := f.unpack(&found); ok {
 		got, state := f.promote(e)
 		if got != nil && (state <= policy.Eager || e.Meta.Created.After(f.farCreated)) {
 			f.metrics.farHit.Inc()
-			return got, leased, nil
+			return got, found.Leased, nil
 		}
 	}
-	if !bytes.Equal(record, f.farFailure) {
-		f.farFailure = record
-		return nil, leased, f.paused(time.Now())
+	if !bytes.Equal(found.Failure, f.farFailure) {
+		f.farFailure = found.Failure
+		return nil, found.Leased, f.paused(time.Now())
 	}
-	return nil, leased, nil
+	return nil, found.Leased, nil
 }

@@ -226,20 +226,13 @@ type lateRemote struct {
 	finish func()
 }
 
-func (s *lateRemote) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
-	value, created, failure, leased, answered = s.fakeRemote.Look(ctx, key)
+func (s *lateRemote) Look(ctx context.Context, key string, _ time.Duration) entry.Found {
+	found := s.fakeRemote.Look(ctx, key, 0)
 	if s.looks++; s.looks == 3 {
 		s.finish()
-		return value, created, failure, false, answered
+		found.Leased = false
 	}
-	return value, created, failure, leased, answered
-}
-
-func (s *lateRemote) LookOrLease(ctx context.Context, key string, _ time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	value, created, failure, leased, answered = s.Look(ctx, key)
-	return value, created, failure, leased, answered, nil
+	return found
 }
 
 func TestResultBetweenLookAndTakeOverIsSeen(t *testing.T) {
@@ -271,19 +264,12 @@ type finishing struct {
 	looked bool
 }
 
-func (f *finishing) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+func (f *finishing) Look(ctx context.Context, key string, _ time.Duration) entry.Found {
 	if !f.looked {
 		f.looked = true
-		return nil, time.Time{}, nil, true, true
+		return entry.Found{Leased: true, Answered: true}
 	}
-	return f.fakeRemote.Look(ctx, key)
-}
-
-func (f *finishing) LookOrLease(ctx context.Context, key string, _ time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	value, created, failure, leased, answered = f.Look(ctx, key)
-	return value, created, failure, leased, answered, nil
+	return f.fakeRemote.Look(ctx, key, 0)
 }
 
 func TestHolderThatFinishesBeforeTheLeaseIsRequested(t *testing.T) {
@@ -306,21 +292,14 @@ type overtaken struct {
 	meanwhile func()
 }
 
-func (o *overtaken) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
-	value, created, failure, leased, answered = o.fakeRemote.Look(ctx, key)
+// Look takes no lease, as in a Cluster.
+func (o *overtaken) Look(ctx context.Context, key string, _ time.Duration) entry.Found {
+	found := o.fakeRemote.Look(ctx, key, 0)
 	if do := o.meanwhile; do != nil {
 		o.meanwhile = nil
 		do()
 	}
-	return value, created, failure, leased, answered
-}
-
-// LookOrLease leases nothing, as in a Cluster.
-func (o *overtaken) LookOrLease(ctx context.Context, key string, _ time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	value, created, failure, leased, answered = o.Look(ctx, key)
-	return value, created, failure, leased, answered, nil
+	return found
 }
 
 // Instances that look for a late edition at the same moment make one call, also where one

@@ -14,15 +14,10 @@ import (
 // Remote is the far tier as this package uses it. None of its methods returns an
 // error: what cannot be read is a miss, what cannot be written is dropped.
 type Remote interface {
-	// Look reads, in one round trip within its own small time budget, the value
-	// of a key and when it was created by this machine's clock, the record of its last
-	// fill if that failed a moment ago (nil: none), and whether its lease is held. All is
-	// missing where it was not answered: nothing could be read, or may be.
-	Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool)
-	// LookOrLease is Look, and asks for the lease in the same round trip where there is
-	// neither value nor record. A nil release means that it was not granted: ask for it.
-	LookOrLease(ctx context.Context, key string, ttl time.Duration) (
-		value []byte, created time.Time, failure []byte, leased, answered bool, release func())
+	// Look reads, in one round trip within its own small time budget, what there is about
+	// a key. Where that is neither value nor record it asks for the lease as well, for a
+	// time; 0: it does not. No Release means that it was not granted: ask for it.
+	Look(ctx context.Context, key string, lease time.Duration) entry.Found
 	// Set writes a value created then, unless there is a newer one, or this one is
 	// replaceable and there is one that is not. It never blocks. The size in bytes bounds
 	// what waits. make is called when it is written, and returns the value and how long it
@@ -108,18 +103,18 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		return nil
 	}
 	outage := f.cache.near.missed.Load()
-	packed, created, record, leased, answered := f.look(ctx)
-	if answered {
+	found := f.look(ctx)
+	if found.Answered {
 		outage.look(f.cache.near.hot.hash(f.key))
 	}
-	f.farFailure, f.farLeased, f.farAnswered = record, leased, answered
-	if packed == nil {
+	f.farFailure, f.farLeased, f.farAnswered = found.Failure, found.Leased, found.Answered
+	if found.Value == nil {
 		f.farHits.Store(0)
 		f.metrics.farMiss.Inc()
 		return nil
 	}
 	f.farHits.Add(1)
-	e, ok := f.unpack(packed, created)
+	e, ok := f.unpack(&found)
 	if !ok {
 		return nil
 	}
@@ -143,12 +138,14 @@ const seldomMissed = 16
 
 // look is the first look into Redis. Where nothing lies in the near tier, a load follows
 // unless something lies there, so the lease is asked for at once.
-func (f *fill) look(ctx context.Context) (packed []byte, created time.Time, record []byte, leased, answered bool) {
+func (f *fill) look(ctx context.Context) entry.Found {
+	lease := f.policy.FillTimeout
 	if f.copy != nil || f.farHits.Load() >= seldomMissed {
-		return f.cache.far.Look(ctx, f.key)
+		lease = 0
 	}
-	packed, created, record, leased, answered, f.release = f.cache.far.LookOrLease(ctx, f.key, f.policy.FillTimeout)
-	return packed, created, record, leased, answered
+	found := f.cache.far.Look(ctx, f.key, lease)
+	f.release = found.Release
+	return found
 }
 
 // slowLoad is how long a load takes after which another instance may have stopped waiting
@@ -160,8 +157,8 @@ func (f *fill) overtaken(ctx context.Context, e *entry.Entry, took time.Duration
 	if took < slowLoad || !f.usesFar() {
 		return nil
 	}
-	packed, created, _, _, _ := f.cache.far.Look(ctx, f.key)
-	newer, ok := f.unpack(packed, created)
+	found := f.cache.far.Look(ctx, f.key, 0)
+	newer, ok := f.unpack(&found)
 	if !ok || !policy.Prefers(&newer.Meta, &e.Meta, time.Now()) || !newer.Meta.Created.After(e.Meta.Created) {
 		return nil
 	}
@@ -207,17 +204,17 @@ func winsTie(e, own *entry.Entry) bool {
 // unpack reads an entry from Redis, which is not trusted until it has been checked. A
 // broken one is a miss. One that was dated by another clock is dated anew, as of when it was
 // created by this machine's: or instances would not agree which of two is the newer one.
-func (s *Space) unpack(packed []byte, created time.Time) (*entry.Entry, bool) {
-	if packed == nil {
+func (s *Space) unpack(found *entry.Found) (*entry.Entry, bool) {
+	if found.Value == nil {
 		return nil, false
 	}
-	raw, err := s.cache.compressor.unpack(packed)
+	raw, err := s.cache.compressor.unpack(found.Value)
 	if err != nil {
 		s.metrics.farBroken.Inc()
 		return nil, false
 	}
 	e, err := entry.Parse(raw)
-	if off := created.Sub(e.Meta.Created); err == nil && off != 0 {
+	if off := found.Created.Sub(e.Meta.Created); err == nil && off != 0 {
 		e.Shift(off)
 	}
 	if err != nil || e.Check(time.Now()) != nil {

@@ -143,27 +143,25 @@ func (s *fakeRemote) isLeased(key string) bool {
 	return s.leased[key]
 }
 
-func (s *fakeRemote) Look(_ context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+func (s *fakeRemote) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
 	time.Sleep(s.slow)
+	found := s.look(key)
+	if lease != 0 && found.Answered && found.Value == nil && found.Failure == nil && !found.Leased {
+		if held, end := s.Lease(ctx, key, lease); held {
+			found.Release = end
+		}
+	}
+	return found
+}
+
+func (s *fakeRemote) look(key string) entry.Found {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gets++
 	if s.silent {
-		return nil, time.Time{}, nil, false, false
+		return entry.Found{}
 	}
-	return s.values[key], s.createdAt(key), s.failures[key], s.isLeased(key), true
-}
-
-func (s *fakeRemote) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	value, created, failure, leased, answered = s.Look(ctx, key)
-	if answered && value == nil && failure == nil && !leased {
-		if held, end := s.Lease(ctx, key, ttl); held {
-			release = end
-		}
-	}
-	return value, created, failure, leased, answered, release
+	return entry.Found{Value: s.values[key], Created: s.createdAt(key), Failure: s.failures[key], Leased: s.isLeased(key), Answered: true}
 }
 
 // createdAt is what Redis has for the date of a value: its own, where a test has put it there.
@@ -523,15 +521,15 @@ func (c *counted) Lease(ctx context.Context, key string, ttl time.Duration) (boo
 	return c.fakeRemote.Lease(ctx, key, ttl)
 }
 
-func (c *counted) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	c.asked++
-	value, created, failure, leased, answered, release = c.fakeRemote.LookOrLease(ctx, key, ttl)
-	if c.stored != nil {
-		value, created = c.stored, time.Now()
+func (c *counted) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
+	found := c.fakeRemote.Look(ctx, key, lease)
+	if lease != 0 {
+		c.asked++
+		if c.stored != nil {
+			found.Value, found.Created = c.stored, time.Now()
+		}
 	}
-	return value, created, failure, leased, answered, release
+	return found
 }
 
 func TestTheLookOfAMissTakesTheLease(t *testing.T) {

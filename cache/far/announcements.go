@@ -72,10 +72,6 @@ func announceable(key string) bool {
 // no more, as when Redis is killed. It returns when ctx ends. None of them may block. See
 // above for what is guaranteed: announcements are hints, which may be lost.
 func (t *Tier) Listen(ctx context.Context, replaced func(key string, created time.Time), ended func(key string), hears func(bool)) {
-	if t == nil {
-		<-ctx.Done()
-		return
-	}
 	hears(false)
 	t.superseder.Store(&replaced)
 	defer t.superseder.Store(nil)

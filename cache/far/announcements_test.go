@@ -154,7 +154,7 @@ func TestReplacementsAreHeardOnceTheyAreThere(t *testing.T) {
 			one.replace("k", []byte(value), time.Minute, at)
 			said := replacement("k", at)
 			two.hears(t, said)
-			if v, _, _, _, _ := two.Look(t.Context(), "k"); string(v) != value {
+			if v := two.Look(t.Context(), "k", 0).Value; string(v) != value {
 				t.Fatalf("told of %s, and found %q", value, v)
 			}
 			one.hears(t, said)
@@ -190,8 +190,8 @@ func TestReleaseIsAnnouncedToThoseWhoWantIt(t *testing.T) {
 		one.set("k", []byte("v"), time.Minute)
 		release()
 		two.hears(t, "ended k")
-		if v, _, _, leased, _ := two.Look(t.Context(), "k"); string(v) != "v" || leased {
-			t.Errorf("%q %v", v, leased)
+		if f := two.Look(t.Context(), "k", 0); string(f.Value) != "v" || f.Leased {
+			t.Errorf("%q %v", f.Value, f.Leased)
 		}
 		one.hears(t, "ended k")
 		waittest.Until(t, "the count", func() bool { return one.counted("sent") == 1 })
@@ -206,7 +206,7 @@ func TestAWantedLeaseIsRenewed(t *testing.T) {
 	_, release := one.Lease(t.Context(), "k", time.Minute)
 	two.Want(t.Context(), "k")
 	waittest.Until(t, "its first term to be over", func() bool {
-		if _, _, _, leased, _ := two.Look(t.Context(), "k"); !leased {
+		if !two.Look(t.Context(), "k", 0).Leased {
 			t.Fatalf("gone after %v, while it is held", time.Since(begin))
 		}
 		return time.Since(begin) > leaseLife+leaseRenewal/2
@@ -279,11 +279,6 @@ func TestListeningToADeadRedisEnds(t *testing.T) {
 			never()
 		}
 	})
-	var none *Tier
-	none.Listen(ctx, nil, nil, nil)
-	if none.Want(ctx, "k") != 0 {
-		t.Error("a lease without Redis")
-	}
 }
 
 // TestWithoutTheRightToPublish values are written and leases released.
@@ -297,8 +292,8 @@ func TestWithoutTheRightToPublish(t *testing.T) {
 	one.replace("k", []byte("v"), time.Minute, time.UnixMilli(1))
 	release()
 	waittest.Until(t, "the value and the release", func() bool {
-		v, _, _, leased, _ := two.Look(t.Context(), "k")
-		return string(v) == "v" && !leased
+		f := two.Look(t.Context(), "k", 0)
+		return string(f.Value) == "v" && !f.Leased
 	})
 	waittest.Until(t, "the count", func() bool { return one.counted("failed") == 2 })
 	if said := two.heard(); len(said) != 0 {

@@ -83,7 +83,7 @@ func isReply(err error) bool {
 	return errors.As(err, &reply)
 }
 
-// notYet reports whether Redis replied that it cannot take a write at the moment: it loads its
+// notYet reports whether Redis replied that it cannot do it at the moment: it loads its
 // data, or the key has no master.
 func notYet(err error) bool {
 	for _, prefix := range [...]string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"} {

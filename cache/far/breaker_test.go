@@ -106,7 +106,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 				} else {
 					release()
 				}
-				if v, _, _, _, _ := tier.Look(t.Context(), "k"); string(v) != "v" {
+				if v := tier.Look(t.Context(), "k", 0).Value; string(v) != "v" {
 					t.Fatalf("read %d: %q", i, v)
 				}
 			}
@@ -122,7 +122,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 			server.Must(c.recover)
 			waittest.Until(t, "writes again", func() bool {
 				tier.set("after", []byte("v"), time.Minute)
-				v, _, _, _, _ := tier.Look(t.Context(), "after")
+				v := tier.Look(t.Context(), "after", 0).Value
 				return v != nil
 			})
 		})
@@ -166,8 +166,8 @@ func TestRefusedReadsAreNoSilence(t *testing.T) {
 		t.Run(strings.Fields(reply)[0], func(t *testing.T) {
 			tier := open(t, refuser(t, reply), func(c *Config) { c.Timeout, c.OpenFor = 2*time.Second, time.Minute })
 			for range 20 {
-				if v, _, f, leased, answered := tier.Look(t.Context(), "k"); v != nil || f != nil || leased || answered {
-					t.Fatalf("%q %q %v", v, f, leased)
+				if f := tier.Look(t.Context(), "k", 0); f.Value != nil || f.Failure != nil || f.Leased || f.Answered {
+					t.Fatalf("%+v", f)
 				}
 			}
 			if tier.reads.open() || tier.writes.blocked() {
@@ -184,7 +184,7 @@ func TestWrongPasswordPausesAndSaysNothing(t *testing.T) {
 	server := redistest.Start(t, "--requirepass", "right")
 	tier := open(t, strings.Replace(server.URL(), "://", "://:wr0ng@", 1), func(c *Config) { c.Timeout = time.Second })
 	for range 10 {
-		tier.Look(t.Context(), "k")
+		tier.Look(t.Context(), "k", 0)
 	}
 	if tier.reads.open() || testutil.ToFloat64(tier.metrics.reads.WithLabelValues("refused")) < refusalsBeforePause {
 		t.Error("a refused password opened the breaker")
@@ -198,12 +198,12 @@ func TestRedisThatIsBackIsAskedAtOnce(t *testing.T) {
 	e := listen(t, server.URL(), patient, func(c *Config) { c.OpenFor = time.Hour })
 	server.Stop()
 	waittest.Until(t, "the circuits of reads and writes to open", func() bool {
-		e.Look(t.Context(), "k")
+		e.Look(t.Context(), "k", 0)
 		e.Want(t.Context(), "k")
 		return e.reads.open() && e.writes.open() && !e.listening()
 	})
 	server.Restart()
 	waittest.Until(t, "the subscription", e.listening)
 	e.set("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the value", func() bool { value, _, _, _, _ := e.Look(t.Context(), "k"); return string(value) == "v" })
+	waittest.Until(t, "the value", func() bool { return string(e.Look(t.Context(), "k", 0).Value) == "v" })
 }

@@ -74,8 +74,7 @@ func (c Config) withDefaults() Config {
 // a fleet do not probe Redis at the same instant.
 const spread = 0.2
 
-// Tier is the far tier. A nil one is usable: all reads miss, and nothing is
-// stored.
+// Tier is the far tier. Close does nothing to a nil one.
 type Tier struct {
 	cfg          Config
 	cluster      bool
@@ -127,7 +126,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 }
 
 // Healthy reports whether the breaker lets reads through to Redis.
-func (t *Tier) Healthy() bool { return t == nil || !t.reads.blocked() }
+func (t *Tier) Healthy() bool { return !t.reads.blocked() }
 
 // Close writes what waits until ctx ends, and drops the rest.
 func (t *Tier) Close(ctx context.Context) error {

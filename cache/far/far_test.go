@@ -54,18 +54,18 @@ func servers(t *testing.T, f func(t *testing.T, url string)) {
 func TestKeepsAndForgets(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		tier := open(t, url)
-		if value, _, _, _, _ := tier.Look(t.Context(), "k"); value != nil {
+		if value := tier.Look(t.Context(), "k", 0).Value; value != nil {
 			t.Fatal("a value that was never written")
 		}
 		big := strings.Repeat("x", 1<<20)
 		tier.set("k", []byte(big), time.Minute)
-		waittest.Until(t, "the write", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "k"); return string(v) == big })
+		waittest.Until(t, "the write", func() bool { return string(tier.Look(t.Context(), "k", 0).Value) == big })
 		tier.del("k")
-		waittest.Until(t, "the deletion", func() bool { value, _, _, _, _ := tier.Look(t.Context(), "k"); return value == nil })
+		waittest.Until(t, "the deletion", func() bool { return tier.Look(t.Context(), "k", 0).Value == nil })
 		waittest.Until(t, "the queue to be empty", empty(tier))
 		tier.set("short", []byte("v"), 0)
 		waittest.Until(t, "the queue to be empty", empty(tier))
-		if value, _, _, _, _ := tier.Look(t.Context(), "short"); value != nil {
+		if value := tier.Look(t.Context(), "short", 0).Value; value != nil {
 			t.Error("a value without a lifetime was written")
 		}
 	})
@@ -96,24 +96,12 @@ func TestLease(t *testing.T) {
 	})
 }
 
-func TestNilTierIsUsable(t *testing.T) {
-	var tier *Tier
-	tier.set("k", []byte("v"), time.Minute)
-	tier.del("k")
-	value, _, _, _, _ := tier.Look(t.Context(), "k")
-	held, release := tier.Lease(t.Context(), "k", time.Minute)
-	release()
-	if value != nil || !held || !tier.Healthy() || tier.Close(t.Context()) != nil {
-		t.Error("a nil tier is not usable")
-	}
-}
-
 // quick asserts that a read of a failing Redis returns within the budget, and
 // some scheduling.
 func quick(t *testing.T, tier *Tier) {
 	t.Helper()
 	start := time.Now()
-	if value, _, _, _, answered := tier.Look(t.Context(), "k"); value != nil || answered {
+	if f := tier.Look(t.Context(), "k", 0); f.Value != nil || f.Answered {
 		t.Error("a failing Redis returned a value, or answered")
 	}
 	if took := time.Since(start); took > 4*tier.cfg.Timeout {
@@ -125,7 +113,7 @@ func TestFrozenRedis(t *testing.T) {
 	srv := redistest.Start(t)
 	tier := open(t, srv.URL())
 	tier.set("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the write", func() bool { value, _, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "the write", func() bool { return tier.Look(t.Context(), "k", 0).Value != nil })
 	srv.Freeze()
 	for range 8 {
 		quick(t, tier)
@@ -137,7 +125,7 @@ func TestFrozenRedis(t *testing.T) {
 		t.Error("a frozen Redis denies leases")
 	}
 	srv.Thaw()
-	waittest.Until(t, "Redis is used again", func() bool { value, _, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "Redis is used again", func() bool { return tier.Look(t.Context(), "k", 0).Value != nil })
 }
 
 func TestStoppedAndRestartedRedis(t *testing.T) {
@@ -150,14 +138,14 @@ func TestStoppedAndRestartedRedis(t *testing.T) {
 	srv.Restart()
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("k", []byte("v"), time.Minute)
-		value, _, _, _, _ := tier.Look(t.Context(), "k")
+		value := tier.Look(t.Context(), "k", 0).Value
 		return value != nil
 	})
 	waittest.Until(t, "the last of the writes", empty(tier))
 	if _, err := srv.Do("FLUSHALL"); err != nil {
 		t.Fatal(err)
 	}
-	if value, _, _, _, _ := tier.Look(t.Context(), "k"); value != nil {
+	if value := tier.Look(t.Context(), "k", 0).Value; value != nil {
 		t.Error("a flushed value came back")
 	}
 }
@@ -166,7 +154,7 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 	srv := redistest.Start(t)
 	tier := open(t, srv.URL())
 	tier.set("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the write", func() bool { value, _, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "the write", func() bool { return tier.Look(t.Context(), "k", 0).Value != nil })
 	if _, err := srv.Do("CONFIG SET maxmemory 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +162,7 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 		tier.set(fmt.Sprint("more", i), make([]byte, 1000), time.Minute)
 	}
 	waittest.Until(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.metrics.writes.WithLabelValues("refused")) >= 3 })
-	if value, _, _, _, _ := tier.Look(t.Context(), "k"); value == nil {
+	if value := tier.Look(t.Context(), "k", 0).Value; value == nil {
 		t.Error("a full Redis cannot be read")
 	}
 }
@@ -270,8 +258,8 @@ func TestLookReadsEachReplyForItself(t *testing.T) {
 			}
 			tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 			for range 10 {
-				value, _, failure, leased, _ := tier.Look(t.Context(), "k")
-				if got := (seen{string(value), string(failure), leased}); got != c.want {
+				f := tier.Look(t.Context(), "k", 0)
+				if got := (seen{string(f.Value), string(f.Failure), f.Leased}); got != c.want {
 					t.Fatalf("%+v, want %+v", got, c.want)
 				}
 			}

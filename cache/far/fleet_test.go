@@ -19,12 +19,12 @@ func runAll(t *testing.T, url string) {
 	tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
 	for i := range 20 { // of all slots
 		key := fmt.Sprint("key", i)
-		waittest.Until(t, "the first contact", func() bool { tier.Look(t.Context(), key); return !tier.reads.blocked() })
+		waittest.Until(t, "the first contact", func() bool { tier.Look(t.Context(), key, 0); return !tier.reads.blocked() })
 		held, release := tier.Lease(t.Context(), key, time.Minute)
 		if !held {
 			t.Fatal("a free lease was denied")
 		}
-		if _, _, _, leased, _ := tier.Look(t.Context(), key); !leased {
+		if !tier.Look(t.Context(), key, 0).Leased {
 			t.Fatal("the lease is not seen")
 		}
 		tier.set(key, []byte("first"), time.Minute)
@@ -32,15 +32,14 @@ func runAll(t *testing.T, url string) {
 		tier.Fail(key, []byte("record"), time.Minute)
 		release()
 		waittest.Until(t, "the writes", empty(tier))
-		value, _, failure, leased, _ := tier.Look(t.Context(), key)
-		if string(value) != "first" || string(failure) != "record" || leased {
-			t.Fatalf("%q %q %v", value, failure, leased)
+		if f := tier.Look(t.Context(), key, 0); string(f.Value) != "first" || string(f.Failure) != "record" || f.Leased {
+			t.Fatalf("%+v", f)
 		}
 		tier.set(key, []byte("third"), time.Minute)
 		tier.del(key)
 		waittest.Until(t, "the writes", empty(tier))
-		if value, _, failure, _, _ := tier.Look(t.Context(), key); value != nil || string(failure) != "record" {
-			t.Fatalf("%q %q", value, failure)
+		if f := tier.Look(t.Context(), key, 0); f.Value != nil || string(f.Failure) != "record" {
+			t.Fatalf("%+v", f)
 		}
 	}
 	d := tier.SharedValue("settings")
@@ -103,7 +102,7 @@ func TestFrozenTLS(t *testing.T) {
 	server.Thaw()
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("k", []byte("v"), time.Minute)
-		v, _, _, _, _ := tier.Look(t.Context(), "k")
+		v := tier.Look(t.Context(), "k", 0).Value
 		return v != nil
 	})
 }
@@ -162,7 +161,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	waittest.Until(t, "what the node that is well has", func() bool {
 		for _, i := range rand.Perm(20) { // half-open, the breaker tries whichever comes
 			start := time.Now()
-			if v, _, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v != nil {
+			if v := tier.Look(t.Context(), fmt.Sprint(i), 0).Value; v != nil {
 				found[i] = true
 			}
 			if took := time.Since(start); took > 4*tier.cfg.Timeout {
@@ -174,7 +173,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	nodes[1].Thaw()
 	waittest.Until(t, "all of it", func() bool {
 		for i := range 20 {
-			if v, _, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v == nil {
+			if v := tier.Look(t.Context(), fmt.Sprint(i), 0).Value; v == nil {
 				return false
 			}
 		}
@@ -195,7 +194,7 @@ func TestASlotThatMoves(t *testing.T) {
 		quickest := time.Hour
 		for range 20 {
 			start := time.Now()
-			if v, _, _, _, _ := tier.Look(t.Context(), "k"); v == nil {
+			if v := tier.Look(t.Context(), "k", 0).Value; v == nil {
 				t.Error("the value is not found")
 			}
 			quickest = min(quickest, time.Since(start))
@@ -210,11 +209,11 @@ func TestASlotThatMoves(t *testing.T) {
 		tier.set("k", []byte{byte(round)}, time.Minute)
 		release()
 		waittest.Until(t, "the writes", func() bool {
-			v, _, _, leased, _ := tier.Look(t.Context(), "k")
-			return v[0] == byte(round) && !leased
+			f := tier.Look(t.Context(), "k", 0)
+			return f.Value[0] == byte(round) && !f.Leased
 		})
 	})
-	if v, _, _, _, _ := tier.Look(t.Context(), "k"); round != 2 || v == nil || v[0] != 2 {
+	if v := tier.Look(t.Context(), "k", 0).Value; round != 2 || v == nil || v[0] != 2 {
 		t.Errorf("afterwards it is %v", v)
 	}
 }

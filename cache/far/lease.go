@@ -34,9 +34,6 @@ const (
 // it takes effect after the key's earlier writes, so that an instance which sees
 // the lease released also sees the outcome of the fill.
 func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func()) {
-	if t == nil {
-		return true, func() {}
-	}
 	ttl = leaseBound(ttl)
 	token := rand.Text()
 	heldElsewhere := false
@@ -96,9 +93,6 @@ return left`
 // Redis does not reply. An announcement that was made before Want is not repeated:
 // begin to listen first, and look into Redis after a 0.
 func (t *Tier) Want(ctx context.Context, key string) (left time.Duration) {
-	if t == nil {
-		return 0
-	}
 	err := t.writes.call(func() error {
 		call, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 		defer cancel()

@@ -40,24 +40,24 @@ func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
 	}
 	_, _ = tier.Lease(t.Context(), "short", leaseLife+leaseRenewal)
 	waittest.Until(t, "its first term to be over", func() bool {
-		if _, _, _, leased, _ := tier.Look(t.Context(), "k"); !leased {
+		if !tier.Look(t.Context(), "k", 0).Leased {
 			t.Fatalf("gone after %v, while it is held", time.Since(begin))
 		}
 		return time.Since(begin) > leaseLife+leaseRenewal/2
 	})
-	waittest.Until(t, "the end of one that is not released", func() bool { _, _, _, leased, _ := tier.Look(t.Context(), "short"); return !leased })
+	waittest.Until(t, "the end of one that is not released", func() bool { return !tier.Look(t.Context(), "short", 0).Leased })
 	if took := time.Since(begin); took > 2*leaseLife {
 		t.Errorf("it was held for %v", took)
 	}
 	release()
-	waittest.Until(t, "its release", func() bool { _, _, _, leased, _ := tier.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "its release", func() bool { return !tier.Look(t.Context(), "k", 0).Leased })
 }
 
 // TestLostReplyLeavesNoLease: Redis granted it, and the reply was lost.
 func TestLostReplyLeavesNoLease(t *testing.T) {
 	server := redistest.Start(t)
 	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
-	one.Look(t.Context(), "k") // connects
+	one.Look(t.Context(), "k", 0) // connects
 	server.Freeze()
 	held, release := one.Lease(t.Context(), "k", time.Minute)
 	if !held {
@@ -65,11 +65,10 @@ func TestLostReplyLeavesNoLease(t *testing.T) {
 	}
 	server.Thaw()
 	waittest.Until(t, "the lease whose reply was lost", func() bool {
-		_, _, _, leased, _ := two.Look(t.Context(), "k")
-		return leased
+		return two.Look(t.Context(), "k", 0).Leased
 	})
 	release()
-	waittest.Until(t, "its release", func() bool { _, _, _, leased, _ := two.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "its release", func() bool { return !two.Look(t.Context(), "k", 0).Leased })
 }
 
 // TestReleaseComesThroughAfterAFreeze: a failed release is retried.
@@ -84,7 +83,7 @@ func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
 	release()
 	waittest.Until(t, "the release to fail", func() bool { return unhealthy(one) > 0 })
 	server.Thaw()
-	waittest.Until(t, "the release", func() bool { _, _, _, leased, _ := two.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "the release", func() bool { return !two.Look(t.Context(), "k", 0).Leased })
 }
 
 // TestLeaseGoesAfterWhatWasWritten: an instance that sees it released sees the
@@ -104,11 +103,11 @@ func TestLeaseGoesAfterWhatWasWritten(t *testing.T) {
 		}
 		release()
 		waittest.Until(t, "the release", func() bool {
-			v, _, f, leased, _ := two.Look(t.Context(), key)
-			if !leased && v == nil && f == nil {
+			f := two.Look(t.Context(), key, 0)
+			if !f.Leased && f.Value == nil && f.Failure == nil {
 				t.Fatal("the lease is released, without a value or failure")
 			}
-			return !leased
+			return !f.Leased
 		})
 	}
 }
@@ -122,11 +121,11 @@ func TestPanickingHolderReleasesTheLease(t *testing.T) {
 		defer release()
 		panic("in the middle of a fill")
 	}()
-	waittest.Until(t, "the release", func() bool { _, _, _, leased, _ := tier.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "the release", func() bool { return !tier.Look(t.Context(), "k", 0).Leased })
 }
 
-// TestLookOrLease takes a lease where nothing is known about a key, and nowhere else.
-func TestLookOrLease(t *testing.T) {
+// TestLookForALease takes a lease where nothing is known about a key, and nowhere else.
+func TestLookForALease(t *testing.T) {
 	server := redistest.Start(t)
 	slow := func(c *Config) { c.Timeout = 5 * time.Second }
 	one, two := open(t, server.URL(), slow), open(t, server.URL(), slow)
@@ -141,27 +140,27 @@ func TestLookOrLease(t *testing.T) {
 		"entry between": {"HSET 'sundry:entry between' a b", false, true}, // not to be read, as one that comes after it was read for
 	} {
 		server.Must(c.before)
-		_, _, _, leased, answered, release := one.LookOrLease(t.Context(), name, time.Minute)
-		if (release != nil) != c.taken || leased != c.leased || !answered {
-			t.Errorf("%s: taken %v, leased elsewhere %v, answered %v", name, release != nil, leased, answered)
+		f := one.Look(t.Context(), name, time.Minute)
+		if (f.Release != nil) != c.taken || f.Leased != c.leased || !f.Answered {
+			t.Errorf("%s: taken %v, leased elsewhere %v, answered %v", name, f.Release != nil, f.Leased, f.Answered)
 		}
-		if release == nil {
+		if f.Release == nil {
 			continue
 		}
 		if held, _ := two.Lease(t.Context(), name, time.Minute); held {
 			t.Errorf("%s: given twice", name)
 		}
-		release()
-		waittest.Until(t, "the release", func() bool { _, _, _, leased, _ := two.Look(t.Context(), name); return !leased })
+		f.Release()
+		waittest.Until(t, "the release", func() bool { return !two.Look(t.Context(), name, 0).Leased })
 	}
 }
 
-// TestLookOrLeaseSharesRoundTrips: each gets the lease of its own key.
-func TestLookOrLeaseSharesRoundTrips(t *testing.T) {
+// TestLooksForLeasesShareRoundTrips: each gets the lease of its own key.
+func TestLooksForLeasesShareRoundTrips(t *testing.T) {
 	const callers = 60
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 5 * time.Second })
-	tier.LookOrLease(t.Context(), "x", time.Minute) // connects
+	tier.Look(t.Context(), "x", time.Minute) // connects
 	server.Must("CONFIG RESETSTAT")
 	server.Must("CLIENT PAUSE 200 ALL")
 	var all sync.WaitGroup
@@ -176,8 +175,8 @@ func TestLookOrLeaseSharesRoundTrips(t *testing.T) {
 	for i := range callers {
 		all.Go(func() {
 			key := fmt.Sprint(i)
-			if value, _, _, _, answered, release := tier.LookOrLease(t.Context(), key, time.Minute); !answered || (value == nil) != (release != nil) {
-				t.Errorf("%s: %q, leased %v", key, value, release != nil)
+			if f := tier.Look(t.Context(), key, time.Minute); !f.Answered || (f.Value == nil) != (f.Release != nil) {
+				t.Errorf("%s: %q, leased %v", key, f.Value, f.Release != nil)
 			}
 		})
 	}
@@ -187,8 +186,8 @@ func TestLookOrLeaseSharesRoundTrips(t *testing.T) {
 	}
 }
 
-// TestLookOrLeaseWhereLeasesAreRefused: what is there is read all the same.
-func TestLookOrLeaseWhereLeasesAreRefused(t *testing.T) {
+// TestLookWhereLeasesAreRefused: what is there is read all the same.
+func TestLookWhereLeasesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ fail, recover string }{
 		"full":              {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
 		"a replica":         {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
@@ -201,17 +200,17 @@ func TestLookOrLeaseWhereLeasesAreRefused(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
-			tier.LookOrLease(t.Context(), "first", time.Minute)
+			tier.Look(t.Context(), "first", time.Minute)
 			server.Must("SET sundry:k =00000000000001v")
 			server.Must(c.fail)
 			for i := range 10 {
-				if v, _, _, _, _, release := tier.LookOrLease(t.Context(), "k", time.Minute); string(v) != "v" || release != nil {
-					t.Fatalf("look %d: %q, leased %v", i, v, release != nil)
+				if f := tier.Look(t.Context(), "k", time.Minute); string(f.Value) != "v" || f.Release != nil {
+					t.Fatalf("look %d: %q, leased %v", i, f.Value, f.Release != nil)
 				}
-				if _, _, _, leased, answered, release := tier.LookOrLease(t.Context(), "free", time.Minute); !answered || leased || release != nil && name != "forgotten scripts" {
-					t.Fatalf("look %d: answered %v, leased %v, by this look %v", i, answered, leased, release != nil)
-				} else if release != nil {
-					release()
+				if f := tier.Look(t.Context(), "free", time.Minute); !f.Answered || f.Leased || f.Release != nil && name != "forgotten scripts" {
+					t.Fatalf("look %d: answered %v, leased %v, by this look %v", i, f.Answered, f.Leased, f.Release != nil)
+				} else if f.Release != nil {
+					f.Release()
 					break
 				}
 			}
@@ -219,26 +218,23 @@ func TestLookOrLeaseWhereLeasesAreRefused(t *testing.T) {
 				t.Error("nothing is read any more")
 			}
 			server.Must(c.recover)
-			waittest.Until(t, "leases again", func() bool {
-				_, _, _, _, _, release := tier.LookOrLease(t.Context(), "after", time.Minute)
-				return release != nil
-			})
+			waittest.Until(t, "leases again", func() bool { return tier.Look(t.Context(), "after", time.Minute).Release != nil })
 		})
 	}
 }
 
-// TestLookOrLeaseThatIsCutOff: nobody waits for a lease that was taken, and not told of.
-func TestLookOrLeaseThatIsCutOff(t *testing.T) {
+// TestLookForALeaseThatIsCutOff: nobody waits for a lease that was taken, and not told of.
+func TestLookForALeaseThatIsCutOff(t *testing.T) {
 	server := redistest.Start(t)
 	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
-	one.LookOrLease(t.Context(), "x", time.Minute) // connects
+	one.Look(t.Context(), "x", time.Minute) // connects
 	server.Freeze()
-	_, _, _, _, answered, release := one.LookOrLease(t.Context(), "k", time.Minute)
-	if answered || release == nil {
-		t.Fatalf("a frozen Redis: answered %v, leased %v", answered, release != nil)
+	f := one.Look(t.Context(), "k", time.Minute)
+	if f.Answered || f.Release == nil {
+		t.Fatalf("a frozen Redis: answered %v, leased %v", f.Answered, f.Release != nil)
 	}
 	server.Thaw()
-	waittest.Until(t, "the lease whose reply was lost", func() bool { _, _, _, leased, _ := two.Look(t.Context(), "k"); return leased })
-	release()
-	waittest.Until(t, "its release", func() bool { _, _, _, leased, _ := two.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "the lease whose reply was lost", func() bool { return two.Look(t.Context(), "k", 0).Leased })
+	f.Release()
+	waittest.Until(t, "its release", func() bool { return !two.Look(t.Context(), "k", 0).Leased })
 }

@@ -42,7 +42,7 @@ func TestLooksShareRoundTrips(t *testing.T) {
 		server.Must(fmt.Sprintf("SET sundry:failed:%d failure-%d", i, i))
 	}
 	server.Must("SET sundry:lease:7 t")
-	tier.Look(t.Context(), "0") // connects
+	tier.Look(t.Context(), "0", 0) // connects
 	server.Must("CONFIG RESETSTAT")
 	server.Must("CLIENT PAUSE 200 ALL")
 	left, leave := context.WithCancel(t.Context())
@@ -53,12 +53,12 @@ func TestLooksShareRoundTrips(t *testing.T) {
 			if i%10 == 0 {
 				ctx = left
 			}
-			value, _, failure, leased, _ := tier.Look(ctx, strconv.Itoa(i))
-			if i%10 == 0 && value == nil {
+			f := tier.Look(ctx, strconv.Itoa(i), 0)
+			if i%10 == 0 && f.Value == nil {
 				return
 			}
-			if string(value) != fmt.Sprint("value-", i) || string(failure) != fmt.Sprint("failure-", i) || leased != (i == 7) {
-				t.Errorf("%d: %q %q %v", i, value, failure, leased)
+			if string(f.Value) != fmt.Sprint("value-", i) || string(f.Failure) != fmt.Sprint("failure-", i) || f.Leased != (i == 7) {
+				t.Errorf("%d: %+v", i, f)
 			}
 		})
 	}
@@ -135,12 +135,12 @@ func TestLooksAfterALargeReplyAreAlone(t *testing.T) {
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 5 * time.Second })
 	tier.set("large", bytes.Repeat([]byte("x"), largeReply+1), time.Minute)
 	for value := []byte(nil); value == nil; {
-		value, _, _, _, _ = tier.Look(t.Context(), "large")
+		value = tier.Look(t.Context(), "large", 0).Value
 	}
 	server.Must("CONFIG RESETSTAT")
 	var all sync.WaitGroup
 	for range 20 {
-		all.Go(func() { tier.Look(t.Context(), "small") })
+		all.Go(func() { tier.Look(t.Context(), "small", 0) })
 	}
 	all.Wait()
 	if n := commands(t, server); n != 20 {

@@ -29,20 +29,24 @@ type tierMetrics struct {
 func newMetrics(t *Tier, reg prometheus.Registerer) *tierMetrics {
 	register := promauto.With(reg)
 	const namespace, subsystem = metrics.Namespace, "far"
+	counter := func(name, help string, results ...string) *prometheus.CounterVec {
+		c := register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}, []string{"result"})
+		for _, r := range results {
+			c.WithLabelValues(r)
+		}
+		return c
+	}
 	m := &tierMetrics{
-		reads: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "reads_total",
-			Help: "Reads from Redis, by result; refused: it replied with an error; rejected: not sent, because the breaker was open or calls were paused after errors; canceled: no client waited any longer."},
-			[]string{"result"}),
-		writes: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "writes_total",
-			Help: "Tries to write to Redis, by result; refused: it replied with an error; rejected: not sent; dropped: given up, because the queue was full, or the write too old."},
-			[]string{"result"}),
-		announcements: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "announcements_total",
-			Help: "Announcements between instances, by result; received: including this instance's own; invalid: received, and not one of ours."},
-			[]string{"result"}),
+		reads: counter("reads_total", "Reads from Redis, by result; refused: it replied with an error; rejected: not sent, because the breaker was open or calls were paused after errors; canceled: no client waited any longer.",
+			"hit", "miss", "timeout", "refused", "error", "rejected", "canceled"),
+		writes: counter("writes_total", "Tries to write to Redis, by result; refused: it replied with an error; rejected: not sent; dropped: given up, because the queue was full, or the write too old.",
+			"stored", "refused", "error", "rejected", "dropped"),
+		announcements: counter("announcements_total", "Announcements between instances, by result; received: including this instance's own; invalid: received, and not one of ours.",
+			"sent", "failed", "received", "invalid"),
 		listening: register.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "listening",
 			Help: "1 while this instance receives the announcements of the others."}),
-		gossip: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "gossip_rounds_total",
-			Help: "Rounds in which reports were exchanged with the other instances, by result; refused: Redis replied with an error."}, []string{"result"}),
+		gossip: counter("gossip_rounds_total", "Rounds in which reports were exchanged with the other instances, by result; refused: Redis replied with an error.",
+			"done", "timeout", "refused", "error", "canceled"),
 		duration: register.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: "read_duration_seconds",
 			Help: "Duration of reads from Redis.", Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25}}),
 	}
@@ -55,18 +59,6 @@ func newMetrics(t *Tier, reg prometheus.Registerer) *tierMetrics {
 	register.NewGaugeFunc(breakerOpen("write", t.writes))
 	if reg != nil {
 		reg.MustRegister(newSizeCollector(t))
-	}
-	for _, r := range []string{"hit", "miss", "timeout", "refused", "error", "rejected", "canceled"} {
-		m.reads.WithLabelValues(r)
-	}
-	for _, r := range []string{"stored", "refused", "error", "rejected"} {
-		m.writes.WithLabelValues(r)
-	}
-	for _, r := range []string{"sent", "failed", "received", "invalid"} {
-		m.announcements.WithLabelValues(r)
-	}
-	for _, r := range []string{"done", "timeout", "refused", "error", "canceled"} {
-		m.gossip.WithLabelValues(r)
 	}
 	m.dropped = m.writes.WithLabelValues("dropped")
 	return m

@@ -85,10 +85,10 @@ func TestNothingOlderWins(t *testing.T) {
 			}
 			two.Set(key, r.second.created, r.second.replaceable, false, 1, ready([]byte(r.second.text), time.Minute))
 			waittest.Until(t, "the second write", empty(two))
-			if v, _, _, _, _ := one.Look(t.Context(), key); string(v) != r.want {
+			if v := one.Look(t.Context(), key, 0).Value; string(v) != r.want {
 				t.Errorf("%s: %q, want %q", key, v, r.want)
 			}
-			_, created, _, _, _ := two.Look(t.Context(), key) // by the clock of who was told
+			created := two.Look(t.Context(), key, 0).Created // by the clock of who was told
 			if created.Equal(r.second.created) && r.want == r.first.text {
 				created = created.Add(time.Millisecond) // or the loser's would be no older
 			}
@@ -110,7 +110,7 @@ func TestAClockThatIsOff(t *testing.T) {
 			begun := time.Now().Add(-10 * time.Second).Round(10 * time.Second)
 			tier.Set("k", begun, false, true, 1, ready([]byte("v"), time.Minute))
 			waittest.Until(t, "the write", empty(tier.Tier))
-			if _, created, _, _, _ := tier.Look(t.Context(), "k"); created.Sub(begun).Abs() > time.Millisecond {
+			if created := tier.Look(t.Context(), "k", 0).Created; created.Sub(begun).Abs() > time.Millisecond {
 				t.Errorf("dated %v, reads %v", begun, created)
 			}
 			stored, err := server.Get("sundry:k")
@@ -138,7 +138,7 @@ func TestAFirstLookIsDatedByTheClockOfRedis(t *testing.T) {
 				t.Fatal(err)
 			}
 			tier := open(t, "redis://"+server.Addr(), patient)
-			if _, at, _, _, _ := tier.Look(t.Context(), "k"); (time.Since(at) - 10*time.Second).Abs() > 250*time.Millisecond {
+			if at := tier.Look(t.Context(), "k", 0).Created; (time.Since(at) - 10*time.Second).Abs() > 250*time.Millisecond {
 				t.Errorf("what was created 10s ago is said to be %v old", time.Since(at))
 			}
 		})
@@ -179,11 +179,11 @@ func TestADeletionNamesWhatItDeletes(t *testing.T) {
 		tier.Set("k", created, false, false, 1, ready([]byte("v"), time.Minute))
 		tier.Delete("k", created.Add(-time.Millisecond))
 		waittest.Until(t, "the writes", empty(tier))
-		if v, _, _, _, _ := tier.Look(t.Context(), "k"); v == nil {
+		if v := tier.Look(t.Context(), "k", 0).Value; v == nil {
 			t.Error("a late deletion has deleted a newer entry")
 		}
 		tier.Delete("k", created)
-		waittest.Until(t, "the deletion", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "k"); return v == nil })
+		waittest.Until(t, "the deletion", func() bool { return tier.Look(t.Context(), "k", 0).Value == nil })
 	})
 }
 
@@ -296,7 +296,7 @@ func TestAValueThatPanicsIsDropped(t *testing.T) {
 	tier.Set("bad", time.Now(), false, false, 1, func() ([]byte, time.Duration) { panic("made of nothing") })
 	tier.set("good", []byte("v"), time.Minute)
 	waittest.Until(t, "the writes", empty(tier))
-	if v, _, _, _, _ := tier.Look(t.Context(), "good"); v == nil {
+	if v := tier.Look(t.Context(), "good", 0).Value; v == nil {
 		t.Error("the other value is not written")
 	}
 }
@@ -352,7 +352,7 @@ func TestANodeThatIsAwayHoldsUpNoOther(t *testing.T) {
 	nodes[1].Thaw()
 	waittest.Until(t, "the others", empty(tier))
 	for i := range values {
-		waittest.Until(t, "a value", func() bool { v, _, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); return v != nil })
+		waittest.Until(t, "a value", func() bool { return tier.Look(t.Context(), fmt.Sprint(i), 0).Value != nil })
 	}
 }
 

@@ -45,7 +45,7 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 			for i := 0; ctx.Err() == nil; i++ {
 				key := fmt.Sprint(c, "/", i%50)
 				start := time.Now()
-				tier.Look(ctx, key)
+				tier.Look(ctx, key, 0)
 				waited.took(start)
 				start = time.Now()
 				_, release := tier.Lease(ctx, key, time.Second)
@@ -85,7 +85,7 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 	waittest.Until(t, "the queue to be empty", empty(tier))
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("after", []byte("v"), time.Minute)
-		v, _, _, _, _ := tier.Look(t.Context(), "after")
+		v := tier.Look(t.Context(), "after", 0).Value
 		return v != nil
 	})
 }

@@ -47,7 +47,7 @@ func (s *subscription) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		lasted, err := s.listen(ctx)
 		switch {
-		case refusedForGood(err):
+		case isReply(err) && !notYet(err): // it is up, and refuses what the user of the URL may not do
 			pause = s.tier.cfg.OpenFor
 		case lasted > steady:
 			pause = firstReconnect
@@ -56,12 +56,6 @@ func (s *subscription) run(ctx context.Context) {
 		}
 		_ = jitter.Pause(ctx, pause, spread) // the loop asks ctx
 	}
-}
-
-// refusedForGood reports whether Redis is up and refuses what the user of the URL may
-// not do, rather than while it starts or fails over.
-func refusedForGood(err error) bool {
-	return isReply(err) && !redis.HasErrorPrefix(err, "LOADING") && !redis.HasErrorPrefix(err, "MASTERDOWN") && !redis.HasErrorPrefix(err, "CLUSTERDOWN")
 }
 
 // listen is one connection, until it ends. It returns for how long it was subscribed.

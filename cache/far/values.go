@@ -9,41 +9,28 @@ import (
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
+
+	"sundry/cache/entry"
 )
 
-// Look reads within the budget the entry of a key and when it was created, the record of
-// its failed fill, and whether its lease is held. What cannot be read counts as missing;
-// answered reports whether Redis has said so.
-// The time is by this machine's clock, whichever clock the entry was dated by.
-func (t *Tier) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
-	if t == nil {
-		return nil, time.Time{}, nil, false, false
-	}
-	return t.find(ctx, &lookup{key: key, start: time.Now()})
-}
-
-// LookOrLease is Look, and Lease in the same round trip where Redis knows nothing about the
-// key. A nil release means that it was not asked for there, or was denied.
-func (t *Tier) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	if t == nil {
-		return nil, time.Time{}, nil, false, false, nil
-	}
+// Look reads within the budget what there is about a key. Where that is nothing it takes the
+// lease in the same round trip, for a time as in Lease; 0: it does not. No Release means that
+// it did not ask for it there, or was denied.
+func (t *Tier) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
 	l := &lookup{key: key, start: time.Now()}
 	// In a Cluster MGET is refused while a slot moves, and so would a script be.
-	if !t.cluster && !t.writes.blocked() && !t.leaseRefusals.pausing(l.start) {
-		l.token, l.ttl = rand.Text(), leaseBound(ttl)
+	if lease != 0 && !t.cluster && !t.writes.blocked() && !t.leaseRefusals.pausing(l.start) {
+		l.token, l.ttl = rand.Text(), leaseBound(lease)
 	}
-	value, created, failure, leased, answered = t.find(ctx, l)
+	found := t.find(ctx, l)
 	if l.token != "" && (l.taken || l.err != nil && mayBeTaken(l.err)) {
-		release = t.hold(key, l.token, l.ttl)
+		found.Release = t.hold(key, l.token, l.ttl)
 	}
-	return value, created, failure, leased, answered, release
+	return found
 }
 
 // find makes a look, alone or with others.
-func (t *Tier) find(ctx context.Context, l *lookup) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+func (t *Tier) find(ctx context.Context, l *lookup) entry.Found {
 	all := []*lookup{l}
 	if !t.cluster {
 		if all = t.looks.enter(l); all == nil {
@@ -53,12 +40,12 @@ func (t *Tier) find(ctx context.Context, l *lookup) (value []byte, created time.
 	if all != nil {
 		t.send(ctx, all)
 	}
-	value, created = splitHead(l.value)
+	value, created := splitHead(l.value)
 	t.metrics.read(value, l.err, time.Since(l.start))
 	if value != nil {
 		t.learnClock()
 	}
-	return value, t.clock.local(created), l.failure, l.leased, l.err == nil
+	return entry.Found{Value: value, Created: t.clock.local(created), Failure: l.failure, Leased: l.leased, Answered: l.err == nil}
 }
 
 // errNotSent: the round trip ended in a panic.
@@ -245,9 +232,6 @@ func (t *Tier) Delete(key string, created time.Time) {
 
 // push queues a write.
 func (t *Tier) push(prefix string, j *job) {
-	if t == nil {
-		return
-	}
 	j.key, j.at = t.name(prefix, j.cacheKey), time.Now()
 	t.metrics.dropped.Add(float64(t.queue.push(j)))
 }

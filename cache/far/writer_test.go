@@ -36,9 +36,9 @@ func TestAddKeepsWhatIsThere(t *testing.T) {
 		tier.add("k", []byte("second"), time.Minute)
 		tier.add("brief", []byte("v"), 0)
 		waittest.Until(t, "the writes", empty(tier))
-		waittest.Until(t, "the value", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "k"); return string(v) == "first" })
+		waittest.Until(t, "the value", func() bool { return string(tier.Look(t.Context(), "k", 0).Value) == "first" })
 		tier.set("k", []byte("third"), time.Minute)
-		waittest.Until(t, "the value", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "k"); return string(v) == "third" })
+		waittest.Until(t, "the value", func() bool { return string(tier.Look(t.Context(), "k", 0).Value) == "third" })
 	})
 }
 
@@ -46,7 +46,7 @@ func TestAddedValuesEnd(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 	tier.add("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the value", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "k"); return v != nil })
+	waittest.Until(t, "the value", func() bool { return tier.Look(t.Context(), "k", 0).Value != nil })
 	if reply := server.Must("TTL sundry:k"); reply != ":60\r\n" && reply != ":59\r\n" {
 		t.Errorf("it ends in %q", reply)
 	}
@@ -81,7 +81,7 @@ func TestWritesOfAKeyKeepTheirOrder(t *testing.T) {
 	}
 	check := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 	for key, v := range want {
-		if got, _, _, _, _ := check.Look(t.Context(), key); string(got) != v {
+		if got := check.Look(t.Context(), key, 0).Value; string(got) != v {
 			t.Errorf("%s: %.10q, want %.10q", key, got, v)
 		}
 	}
@@ -107,7 +107,7 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 			for i := range 30 {
 				server.Must(fmt.Sprintf("SET sundry:%d =00000000000001v", i))
 			}
-			waittest.Until(t, "a value to delete", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "1"); return v != nil })
+			waittest.Until(t, "a value to delete", func() bool { return tier.Look(t.Context(), "1", 0).Value != nil })
 			c.fail(server)
 			for i := range 100 {
 				tier.set(fmt.Sprint("more", i), []byte("v"), time.Minute)
@@ -137,7 +137,7 @@ func TestDeletionOfAFullRedis(t *testing.T) {
 	}
 	waittest.Until(t, "a pause of writes", func() bool { return tier.writes.blocked() })
 	tier.del("k")
-	waittest.Until(t, "the deletion", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "k"); return v == nil })
+	waittest.Until(t, "the deletion", func() bool { return tier.Look(t.Context(), "k", 0).Value == nil })
 }
 
 func TestOldDeletionsAreStillCarriedOut(t *testing.T) {
@@ -203,7 +203,7 @@ func TestValueAfterADeletionToBeRetried(t *testing.T) {
 	server.Must("ACL SETUSER default +del")
 	tier.add("k", []byte("new"), time.Minute)
 	waittest.Until(t, "the writes", empty(tier))
-	if v, _, _, _, _ := tier.Look(t.Context(), "k"); string(v) != "new" {
+	if v := tier.Look(t.Context(), "k", 0).Value; string(v) != "new" {
 		t.Errorf("%q", v)
 	}
 }
@@ -307,7 +307,7 @@ func TestAReleaseIsNotLostWithItsWrite(t *testing.T) {
 			waittest.Until(t, "the release to be refused", func() bool { return unhealthy(tier) > 0 })
 			server.Must("ACL SETUSER default +del")
 		}
-		waittest.Until(t, "the release", func() bool { _, _, _, leased, _ := tier.Look(t.Context(), "k"); return !leased })
+		waittest.Until(t, "the release", func() bool { return !tier.Look(t.Context(), "k", 0).Leased })
 		waittest.Until(t, "the queue to be empty", empty(tier))
 	}
 }

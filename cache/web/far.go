@@ -15,13 +15,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sundry/cache/entry"
 )
 
 // Far is what instances share, as this package uses it: Redis, which only helps. None of its methods returns an error: what
 // cannot be read is a miss, what cannot be written is dropped.
 type Far interface {
-	// Look reads a value within a small time budget, and when it was created by this machine's clock.
-	Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool)
+	// Look reads a value within a small time budget. No lease is asked for.
+	Look(ctx context.Context, key string, lease time.Duration) entry.Found
 	// Set writes a value created then, unless there is a newer one, and where it replaces one tells all instances of it: see
 	// Replaced. It never blocks. make is called when it is written; 0: it is not.
 	Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration))
@@ -178,26 +180,26 @@ func (o *Object) is(other *Object) bool {
 
 // look reads an object; nil: there is none, or it was purged.
 func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (o *Object, answered bool) {
-	b, created, _, _, answered := s.Far.Look(ctx, farKey)
-	if len(b) == 1 && b[0] == farGone {
-		s.gone(key, created)
-		return nil, answered
+	found := s.Far.Look(ctx, farKey, 0)
+	if len(found.Value) == 1 && found.Value[0] == farGone {
+		s.gone(key, found.Created)
+		return nil, found.Answered
 	}
-	if b == nil {
-		return nil, answered
+	if found.Value == nil {
+		return nil, found.Answered
 	}
-	o, err := decode(b, created, rules)
+	o, err := decode(found.Value, found.Created, rules)
 	if err != nil {
-		return nil, answered
+		return nil, found.Answered
 	}
 	gone, stale := s.purgedSince(key, o)
 	switch {
 	case gone:
-		return nil, answered
+		return nil, found.Answered
 	case !stale.IsZero():
-		return o.staleFrom(stale), answered
+		return o.staleFrom(stale), found.Answered
 	}
-	return o, answered
+	return o, found.Answered
 }
 
 // gone removes what was asked for before another instance has purged a URI.

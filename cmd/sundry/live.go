@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/cache/policy"
 	"sundry/cache/web"
 	"sundry/proxy/admin"
@@ -94,21 +95,11 @@ type purgeAware struct {
 }
 
 // Look implements cache.Remote.
-func (p purgeAware) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+func (p purgeAware) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
 	if !p.inSync() {
-		return nil, time.Time{}, nil, false, false
+		return entry.Found{}
 	}
-	return p.Remote.Look(ctx, key)
-}
-
-// LookOrLease implements cache.Remote.
-func (p purgeAware) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
-	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
-) {
-	if !p.inSync() {
-		return nil, time.Time{}, nil, false, false, nil
-	}
-	return p.Remote.LookOrLease(ctx, key, ttl)
+	return p.Remote.Look(ctx, key, lease)
 }
 
 // inSync reports whether this instance is in sync with the stored settings.

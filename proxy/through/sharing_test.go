@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sundry/cache/entry"
 	"sundry/cache/web"
 )
 
@@ -289,11 +290,11 @@ type slowFar struct {
 }
 
 // Look implements web.Far.
-func (f *slowFar) Look(context.Context, string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+func (f *slowFar) Look(context.Context, string, time.Duration) entry.Found {
 	if f.looks.Add(1) == 1 {
 		<-f.hold
 	}
-	return nil, time.Time{}, nil, false, true
+	return entry.Found{Answered: true}
 }
 
 // Set implements web.Far.

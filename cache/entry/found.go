@@ -1,0 +1,20 @@
+package entry
+
+import "time"
+
+// Found is what a look into the tier that a fleet shares has found about a key. All of it
+// is missing where the look was not answered.
+type Found struct {
+	// Value is the entry as it was written; nil: there is none.
+	Value []byte
+	// Created is when that was, by this machine's clock.
+	Created time.Time
+	// Failure is the record of the last fill, if that failed a moment ago; nil: none.
+	Failure []byte
+	// Leased reports whether the key's lease is held.
+	Leased bool
+	// Answered reports whether it was: else nothing could be read, or may be.
+	Answered bool
+	// Release ends the lease that the look has taken; nil: it has taken none.
+	Release func()
+}
