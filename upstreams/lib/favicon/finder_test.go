@@ -2,13 +2,11 @@ package favicon
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -233,19 +231,11 @@ func TestEndlessBodiesEnd(t *testing.T) {
 	}
 }
 
-func zipped(b []byte) []byte {
-	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
-	_, _ = z.Write(b)
-	_ = z.Close()
-	return out.Bytes()
-}
-
 func TestGzipIsDecompressed(t *testing.T) {
 	declared := func(b []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = w.Write(zipped(b))
+			_, _ = w.Write(webtest.Zipped(b))
 		}
 	}
 	bomb := append([]byte(pngMagic), make([]byte, 4<<20)...)
@@ -254,10 +244,10 @@ func TestGzipIsDecompressed(t *testing.T) {
 		want   string
 	}{
 		"declared":   {declared(picture(icoMagic)), "https://a.example/favicon.ico"},
-		"undeclared": {serves(zipped(picture(icoMagic))), "https://a.example/favicon.ico"},
-		"bomb":       {serves(zipped(bomb)), ""},
+		"undeclared": {serves(webtest.Zipped(picture(icoMagic))), "https://a.example/favicon.ico"},
+		"bomb":       {serves(webtest.Zipped(bomb)), ""},
 		"broken":     {serves(append([]byte{0x1f, 0x8b}, picture("")...)), "?"},
-		"cut":        {serves(zipped(append(picture(pngMagic), 'x'))[:30]), "?"},
+		"cut":        {serves(webtest.Zipped(append(picture(pngMagic), 'x'))[:30]), "?"},
 		"cut before": {serves(picture(pngMagic)[:16]), "?"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +259,7 @@ func TestGzipIsDecompressed(t *testing.T) {
 			}
 		})
 	}
-	w := newWeb(t, pages{"https://a.example/": serves(zipped([]byte(`<link rel=icon href=i.png>`))), "https://a.example/i.png": serves(picture(pngMagic))})
+	w := newWeb(t, pages{"https://a.example/": serves(webtest.Zipped([]byte(`<link rel=icon href=i.png>`))), "https://a.example/i.png": serves(picture(pngMagic))})
 	icon, err := finderOf(w).Page(t.Context(), "a.example")
 	expect(t, icon, err, "https://a.example/i.png")
 }
@@ -300,11 +290,6 @@ func TestTruncatedBodyIsNotAnAnswer(t *testing.T) {
 	expect(t, icon, err, "?")
 }
 
-// doer answers without any network.
-type doer func(*http.Request) (*http.Response, error)
-
-func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
-
 func answer(r *http.Request, b []byte) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(b)), Request: r}, nil
 }
@@ -328,7 +313,7 @@ func TestHangingHTTPSLeavesTimeForHTTP(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, r.limit)
 					defer cancel()
 				}
-				f := &Finder{Check: url.Parse, Do: doer(func(r *http.Request) (*http.Response, error) {
+				f := &Finder{Check: url.Parse, Do: webtest.Doer(func(r *http.Request) (*http.Response, error) {
 					if r.URL.Scheme == "https" {
 						return hang(r)
 					}
@@ -347,7 +332,7 @@ func TestHangingHTTPSLeavesTimeForHTTP(t *testing.T) {
 
 func TestHangingIconLeavesTimeForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &Finder{Check: url.Parse, Do: doer(func(r *http.Request) (*http.Response, error) {
+		f := &Finder{Check: url.Parse, Do: webtest.Doer(func(r *http.Request) (*http.Response, error) {
 			switch r.URL.Path {
 			case "/":
 				return answer(r, []byte(`<link rel=icon href=1.png><link rel=icon href=2.png>`))
@@ -363,7 +348,7 @@ func TestHangingIconLeavesTimeForTheNext(t *testing.T) {
 
 func TestEverythingHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &Finder{Check: url.Parse, Do: doer(hang)}
+		f := &Finder{Check: url.Parse, Do: webtest.Doer(hang)}
 		start := time.Now()
 		_, err := f.Root(t.Context(), "a.example")
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNone) || took != defaultBudget {
@@ -393,23 +378,11 @@ func TestEveryRequestIsChecked(t *testing.T) {
 	}
 }
 
-// names resolves all names to loopback, and inside.example to a private address.
-type names struct{ guard.Resolver }
-
-func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	if host == "inside.example.org." {
-		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil
-	}
-	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-}
-
 func TestGuardRefusesEachRequest(t *testing.T) {
 	const metadata = "http://169.254.169.254/latest/meta-data/"
 	w := newWeb(t, nil)
-	plain := httpPort(t, w)
-	g := guard.New(guard.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names{}, Web: func(uint16) bool { return true }})
-	client := g.Client(5*time.Second, 0)
-	t.Cleanup(client.CloseIdleConnections)
+	plain := w.Port()
+	g, client := w.Guarded(t)
 	f := &Finder{Do: client, Check: g.CheckURL}
 	origin := "http://site.example.org:" + plain
 	w.Pages = pages{
@@ -424,28 +397,16 @@ func TestGuardRefusesEachRequest(t *testing.T) {
 		if _, ok := errors.AsType[*guard.ForbiddenError](err); !ok || errors.Is(err, ErrNone) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err != nil && strings.Contains(err.Error(), "10.9.8.7") {
+		if err != nil && strings.Contains(err.Error(), webtest.Hidden) {
 			t.Errorf("%s reveals the internal address: %v", name, err)
 		}
 	}
 	// A name with an internal address gets the error of a name that does not exist.
-	if dns, ok := errors.AsType[*net.DNSError](dialled); !ok || !dns.IsNotFound || errors.Is(dialled, ErrNone) || strings.Contains(dialled.Error(), "10.9.8.7") {
+	if dns, ok := errors.AsType[*net.DNSError](dialled); !ok || !dns.IsNotFound || errors.Is(dialled, ErrNone) || strings.Contains(dialled.Error(), webtest.Hidden) {
 		t.Errorf("dialled: %v", dialled)
 	}
 	w.Pages[origin+"/good.png"] = serves(picture(pngMagic))
 	w.Pages[origin+"/"] = page(`<link rel=icon href="` + metadata + `"><link rel=icon href=good.png>`)
 	icon, err := f.Page(t.Context(), "site.example.org:"+plain)
 	expect(t, icon, err, origin+"/good.png")
-}
-
-// httpPort is where the plain server listens.
-func httpPort(t *testing.T, w *webtest.Web) string {
-	t.Helper()
-	conn, err := w.Client.Transport.(*http.Transport).DialContext(t.Context(), "tcp", "any.example:80")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_, port, _ := strings.Cut(conn.RemoteAddr().String(), ":")
-	return port
 }

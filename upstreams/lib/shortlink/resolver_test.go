@@ -1,8 +1,6 @@
 package shortlink
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -238,6 +235,10 @@ func TestResolve(t *testing.T) {
 			url: "https://a.example/", pages: pages{"https://a.example/": typed("text/plain", `<meta http-equiv=refresh content="0;url=/x">`)},
 			want: Result{Long: "https://a.example/", Status: 200, Via: "none", Final: true}, requests: 1,
 		},
+		"Refresh header": {
+			url: "https://is.gd/x", pages: pages{"https://is.gd/x": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Refresh", "0; url=https://a.example/") }},
+			want: Result{Long: "https://a.example/", Status: 200, Via: "http", Final: true}, requests: 1,
+		},
 		"redirect by page": {
 			url: "https://a.example/", pages: pages{
 				"https://a.example/": page(`<meta content='1; url=/s' http-equiv=Refresh>`), "https://a.example/s": page(`<script>window.location = "t"</script>`), "https://a.example/t": end,
@@ -314,7 +315,7 @@ func TestLinkWithoutAnAnswer(t *testing.T) {
 
 // An *http.Client returns no response with such a Location.
 func TestUnreadableLocation(t *testing.T) {
-	f := &Resolver{Check: url.Parse, Do: doer(func(*http.Request) (*http.Response, error) {
+	f := &Resolver{Check: url.Parse, Do: webtest.Doer(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"http://[::"}}, Body: http.NoBody}, nil
 	})}
 	got, err := f.Resolve(t.Context(), "https://t.cn/0")
@@ -398,14 +399,6 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-func TestRefreshHeader(t *testing.T) {
-	w := newWeb(t, pages{"https://is.gd/x": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Refresh", "0; url=https://a.example/") }})
-	got, err := resolverOf(w).Resolve(t.Context(), "https://is.gd/x")
-	if err != nil || got.Long != "https://a.example/" || got.Via != "http" {
-		t.Errorf("%+v %v", got, err)
-	}
-}
-
 // endless counts the bytes that were read of it.
 type endless struct{ read int }
 
@@ -419,14 +412,10 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func (e *endless) Close() error { return nil }
 
-type doer func(*http.Request) (*http.Response, error)
-
-func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
-
 func TestBodiesAreCapped(t *testing.T) {
 	for status, most := range map[int]int{200: maxBody, 302: 0, 403: 0} {
 		body := &endless{}
-		f := &Resolver{Check: url.Parse, Do: doer(func(*http.Request) (*http.Response, error) {
+		f := &Resolver{Check: url.Parse, Do: webtest.Doer(func(*http.Request) (*http.Response, error) {
 			h := http.Header{"Content-Type": {"text/html"}}
 			if status == 302 {
 				h.Set("Location", "https://a.example/")
@@ -440,12 +429,8 @@ func TestBodiesAreCapped(t *testing.T) {
 }
 
 func TestGzipIsDecompressed(t *testing.T) {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = io.WriteString(z, `<meta http-equiv=refresh content="0;url=https://a.example/">`)
-	_, _ = z.Write(make([]byte, 8<<20))
-	_ = z.Close()
-	w := newWeb(t, pages{"https://is.gd/x": typed("text/html", b.String()), "https://is.gd/y": typed("text/html", "\x1f\x8bx")})
+	zipped := webtest.Zipped(append([]byte(`<meta http-equiv=refresh content="0;url=https://a.example/">`), make([]byte, 8<<20)...))
+	w := newWeb(t, pages{"https://is.gd/x": typed("text/html", string(zipped)), "https://is.gd/y": typed("text/html", "\x1f\x8bx")})
 	if got, err := resolverOf(w).Resolve(t.Context(), "https://is.gd/x"); err != nil || got.Long != "https://a.example/" {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -455,7 +440,7 @@ func TestGzipIsDecompressed(t *testing.T) {
 }
 
 func TestTimeIsBounded(t *testing.T) {
-	hang := doer(func(r *http.Request) (*http.Response, error) {
+	hang := webtest.Doer(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/0" {
 			return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"/1"}}, Body: http.NoBody}, nil
 		}
@@ -480,7 +465,7 @@ func TestTimeIsBounded(t *testing.T) {
 			t.Errorf("%+v %v after %v", got, err, time.Since(start))
 		}
 	})
-	slow := doer(func(r *http.Request) (*http.Response, error) {
+	slow := webtest.Doer(func(r *http.Request) (*http.Response, error) {
 		time.Sleep(3 * time.Second)
 		if err := r.Context().Err(); err != nil {
 			return nil, err
@@ -495,24 +480,12 @@ func TestTimeIsBounded(t *testing.T) {
 	})
 }
 
-// names resolves all names to loopback, and inside.example.org to a private address.
-type names struct{ guard.Resolver }
-
-func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	if host == "inside.example.org." {
-		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil
-	}
-	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-}
-
 func TestGuardRefusesEachRequest(t *testing.T) {
 	const metadata = "http://169.254.169.254/latest/meta-data/"
 	w := newWeb(t, pages{})
-	g := guard.New(guard.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names{}, Web: func(uint16) bool { return true }})
-	client := g.Client(5*time.Second, 0)
-	t.Cleanup(client.CloseIdleConnections)
+	g, client := w.Guarded(t)
 	f := &Resolver{Do: client, Check: g.CheckURL}
-	port := w.Plain.URL[strings.LastIndexByte(w.Plain.URL, ':'):]
+	port := ":" + w.Port()
 	origin := "http://a.example.org" + port
 	w.Pages[origin+"/1"] = webtest.RedirectTo("/2")
 	w.Pages[origin+"/2"] = webtest.RedirectTo("/3")
@@ -529,13 +502,13 @@ func TestGuardRefusesEachRequest(t *testing.T) {
 		if _, ok := errors.AsType[*guard.ForbiddenError](err); !ok || got != nil {
 			t.Errorf("%s: %+v %v", in, got, err)
 		}
-		if err != nil && strings.Contains(err.Error(), "10.9.8.7") {
+		if err != nil && strings.Contains(err.Error(), webtest.Hidden) {
 			t.Errorf("%s reveals the internal address: %v", in, err)
 		}
 	}
 	// A name with an internal address gets the error of a name that does not exist.
 	_, err := f.Resolve(t.Context(), "http://inside.example.org/")
-	if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsNotFound || strings.Contains(err.Error(), "10.9.8.7") {
+	if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsNotFound || strings.Contains(err.Error(), webtest.Hidden) {
 		t.Errorf("inside: %v", err)
 	}
 	if got, err := f.Resolve(t.Context(), origin+"/inside"); err != nil || got.Final || got.Status != 0 {

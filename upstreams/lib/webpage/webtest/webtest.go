@@ -4,6 +4,8 @@
 package webtest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"io"
@@ -11,10 +13,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"sundry/upstreams/lib/guard"
 )
 
 // Pages are handlers by URL, with its query where that matters.
@@ -26,10 +32,10 @@ type Web struct {
 	Pages     Pages
 	Missing   http.HandlerFunc // answers for all other URLs
 	Client    *http.Client     // connects to the servers, and follows no redirect
-	Plain     *httptest.Server // the one for http
 	Requested []string         // URLs of requests
 	Checked   []string         // URLs that Check was called with
 
+	plain  *httptest.Server // the one for http
 	closed map[string]bool
 	mu     sync.Mutex
 }
@@ -42,7 +48,7 @@ func New(t testing.TB, pages Pages, missing http.HandlerFunc, closed ...string) 
 	for _, origin := range closed {
 		w.closed[origin] = true
 	}
-	w.Plain = httptest.NewServer(w.handler("http://"))
+	w.plain = httptest.NewServer(w.handler("http://"))
 	secure := httptest.NewUnstartedServer(w.handler("https://"))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
@@ -53,7 +59,7 @@ func New(t testing.TB, pages Pages, missing http.HandlerFunc, closed ...string) 
 	w.Client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		w.Plain.Close()
+		w.plain.Close()
 		secure.Close()
 	})
 	return w
@@ -62,7 +68,7 @@ func New(t testing.TB, pages Pages, missing http.HandlerFunc, closed ...string) 
 func (w *Web) dial(secure *httptest.Server) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, port, _ := net.SplitHostPort(addr)
-		server, origin := w.Plain, "http://"+host
+		server, origin := w.plain, "http://"+host
 		if port == "443" {
 			server, origin = secure, "https://"+host
 		}
@@ -94,6 +100,46 @@ func (w *Web) handler(scheme string) http.Handler {
 func (w *Web) Check(raw string) (*url.URL, error) {
 	w.Checked = append(w.Checked, raw)
 	return url.Parse(raw)
+}
+
+// Guarded is a client that the guard lets reach the servers alone. All names resolve to
+// loopback, and inside.example.org to the hidden address.
+func (w *Web) Guarded(t testing.TB) (*guard.Guard, *http.Client) {
+	g := guard.New(guard.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names{}, Web: func(uint16) bool { return true }})
+	client := g.Client(5*time.Second, 0)
+	t.Cleanup(client.CloseIdleConnections)
+	return g, client
+}
+
+// Port is that of the server for http.
+func (w *Web) Port() string { return w.plain.URL[strings.LastIndexByte(w.plain.URL, ':')+1:] }
+
+// Hidden is the address of a name that is forbidden; no refusal may contain it.
+const Hidden = "10.9.8.7"
+
+type names struct{ guard.Resolver }
+
+// LookupNetIP implements guard.Resolver.
+func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	if host == "inside.example.org." {
+		return []netip.Addr{netip.MustParseAddr(Hidden)}, nil
+	}
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+}
+
+// Doer answers requests without any network.
+type Doer func(*http.Request) (*http.Response, error)
+
+// Do is what clients do.
+func (d Doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
+
+// Zipped is a text in gzip.
+func Zipped(text []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(text) // a Buffer takes everything
+	_ = z.Close()
+	return out.Bytes()
 }
 
 // Status answers with a status alone.
