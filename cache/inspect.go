@@ -33,13 +33,23 @@ func SpaceOf(spaces []*Space, key string) (*Space, bool) {
 	return spaces[i], true
 }
 
+// A walk over a large tier takes some hundred ms. It rests for walkPause after each
+// walkStretch entries, so that on one core hits need not wait for it to end.
+const (
+	walkStretch = 256
+	walkPause   = 100 * time.Microsecond
+)
+
 // Walk calls visit with each of the space's entries until it returns false.
 // Entries that are stored or evicted meanwhile may be missed. It reads the whole
 // near tier: it is for operators, not for requests.
 func (s *Space) Walk(visit func(EntryInfo) bool) {
 	now, prefix := time.Now(), s.name+":"
 	it := s.cache.near.class[s.policy.Class].Iterator()
-	for it.SetNext() {
+	for n := 1; it.SetNext(); n++ {
+		if n%walkStretch == 0 {
+			time.Sleep(walkPause)
+		}
 		item, err := it.Value()
 		if err != nil {
 			continue

@@ -20,9 +20,11 @@ const (
 	snapshotJitter   = 0.2
 	// snapshotWriteTime bounds such a write.
 	snapshotWriteTime = 2 * time.Minute
-	// snapshotPause is the rest after each MiB of such a write: it may take long, and
-	// requests need disk and processor more.
-	snapshotPause = 20 * time.Millisecond
+	// snapshotPause is the rest after each snapshotStretch bytes of such a write: it may
+	// take long, and requests need disk and processor more. On one core hits wait for a
+	// stretch: a MiB of small entries takes 5 to 10 ms.
+	snapshotPause   = 1250 * time.Microsecond
+	snapshotStretch = 64 << 10
 	// snapshotAfterPurge is how soon after a purge, which removes the file, the next
 	// one is written.
 	snapshotAfterPurge = 5 * time.Second

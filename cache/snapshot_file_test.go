@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -424,6 +425,22 @@ func TestAWriteThatTakesTooLong(t *testing.T) {
 			t.Errorf("%d bytes, were %d: %v", after.Size(), before.Size(), err)
 		}
 		leavesNothing(t, k)
+	})
+}
+
+// TestAWriteRestsOften has hits wait for a short stretch of it at most, be they on its core.
+func TestAWriteRestsOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := started(t, snapshotFile(t), Config{Memory: 64 << 20})
+		contents := map[string]entry.Content{}
+		for i := range 300 {
+			contents[fmt.Sprintf("60s:v1:%d:", i)] = long(2 << 10)
+		}
+		fillAll(t, k.Cache, contents)
+		w, err := k.write(t.Context(), snapshotPause)
+		if rests := w.took / snapshotPause; err != nil || int64(rests) != w.bytes/(64<<10) {
+			t.Errorf("%d rests in %d bytes: %v", rests, w.bytes, err)
+		}
 	})
 }
 

@@ -30,7 +30,7 @@ var (
 	errPurgedMeanwhile = errors.New("entries were purged meanwhile")
 )
 
-// write replaces the file, resting for a while after each MiB. It begins anew if something
+// write replaces the file, resting for a while after each stretch. It begins anew if something
 // is purged meanwhile.
 func (s *Snapshot) write(ctx context.Context, pause time.Duration) (w snapshotWritten, err error) {
 	s.writing.Lock()
@@ -186,11 +186,12 @@ func (d *snapshotDump) add(space *Space, key string, e *entry.Entry) error {
 	return d.pace(size)
 }
 
-// pace rests after each MiB.
+// pace rests after each stretch.
 func (d *snapshotDump) pace(written int) error {
-	if d.rest += written; d.pause == 0 || d.rest < 1<<20 {
+	if d.rest += written; d.pause == 0 || d.rest < snapshotStretch {
 		return nil
 	}
-	d.rest = 0
-	return jitter.Pause(d.ctx, d.pause, 0)
+	pause := d.pause * time.Duration(d.rest/snapshotStretch)
+	d.rest %= snapshotStretch
+	return jitter.Pause(d.ctx, pause, 0)
 }

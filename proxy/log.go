@@ -108,7 +108,15 @@ func (s *Server) log(req *request, took time.Duration) {
 	} else if req.hit.Failed != nil {
 		attrs = append(attrs, slog.String("cause", req.hit.Failed.Error()))
 	}
-	s.cfg.Log.LogAttrs(ctx, level, RequestMessage, attrs...)
+	s.writeLine(ctx, level, RequestMessage, attrs)
+}
+
+// writeLine does what LogAttrs does, without looking for the place that it is called from, which
+// no line tells.
+func (s *Server) writeLine(ctx context.Context, level slog.Level, message string, attrs []slog.Attr) {
+	line := slog.NewRecord(time.Now(), level, message, 0)
+	line.AddAttrs(attrs...)
+	_ = s.cfg.Log.Handler().Handle(ctx, line) // as slog has it
 }
 
 // FillMessage is the message of the log lines of fills.
@@ -133,7 +141,7 @@ func (s *Server) logFill(f cache.Filled) {
 	if !f.Before.IsZero() {
 		attrs = append(attrs, slog.Duration("age", time.Since(f.Before).Round(time.Millisecond)))
 	}
-	s.cfg.Log.LogAttrs(ctx, slog.LevelInfo, FillMessage, attrs...)
+	s.writeLine(ctx, slog.LevelInfo, FillMessage, attrs)
 }
 
 // appendMark leaves out what has no mark.

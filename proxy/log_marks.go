@@ -6,6 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
+	"io"
+	"sync"
 	"sync/atomic"
 
 	"sundry/upstreams/catalog"
@@ -17,14 +20,17 @@ const MarkSecretBytes = 32
 // marks gives the keys of answers, and their contents, marks for the log, by which lines
 // about the same are known. Marks say nothing to who does not have the secret; but who
 // reads the log and asks for something himself learns its mark.
-type marks struct {
-	secret atomic.Pointer[[MarkSecretBytes]byte]
+type marks struct{ hashes atomic.Pointer[sync.Pool] }
+
+// with has marks made with a secret. Its hashes are kept: it costs as much to key one as to use it.
+func (m *marks) with(secret [MarkSecretBytes]byte) {
+	m.hashes.Store(&sync.Pool{New: func() any { return hmac.New(sha256.New, secret[:]) }})
 }
 
 // MarkWith has the log mark keys and contents with a secret from now on, so that the marks
 // are those of an earlier process, and of the other instances. Before, the secret is a
 // random one.
-func (s *Server) MarkWith(secret [MarkSecretBytes]byte) { s.marks.secret.Store(&secret) }
+func (s *Server) MarkWith(secret [MarkSecretBytes]byte) { s.marks.with(secret) }
 
 // RandomSecret is a secret to mark with.
 func RandomSecret() (secret [MarkSecretBytes]byte) {
@@ -54,7 +60,11 @@ func (m *marks) of(e *catalog.Endpoint, size int, text string) string {
 	if e.Personal() || e.TakesSecrets() {
 		return ""
 	}
-	h := hmac.New(sha256.New, m.secret.Load()[:])
-	h.Write([]byte(text))
-	return hex.EncodeToString(h.Sum(nil)[:size])
+	hashes := m.hashes.Load()
+	h := hashes.Get().(hash.Hash) //nolint:forcetypeassert // New makes these alone
+	defer hashes.Put(h)
+	h.Reset()
+	_, _ = io.WriteString(h, text) // a hash takes everything
+	var sum [sha256.Size]byte
+	return hex.EncodeToString(h.Sum(sum[:0])[:size])
 }

@@ -205,7 +205,7 @@ func TestReport(t *testing.T) {
 }
 
 func TestGoalsAreAboutRows(t *testing.T) {
-	names := append(rowNames(), "p50", "p99")
+	names := append(rowNames(), "p50", "p99", "p99.9")
 	for _, g := range goals() {
 		if !slices.Contains(names, g.of.row) || g.to != (figure{}) && !slices.Contains(names, g.to.row) {
 			t.Errorf("%s: no such row", g.what)

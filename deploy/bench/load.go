@@ -31,18 +31,22 @@ func (b *bench) load(r *row, s *server, paths []string) (outcome, error) {
 	if r.verb() == http.MethodHead { // wrk waits for the body
 		return r.came(attack{vegeta.Rate{}, b.span(), connections}.summary(r.targets(s, paths))), nil
 	}
-	args := []string{"-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%ds", b.seconds),
+	args := []string{"-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%ds", max(1, r.spans)*b.seconds),
 		"--timeout", "30s", "-s", b.file("files/load.lua")}
 	for name, value := range r.header {
 		args = append(args, "-H", name+": "+value)
 	}
 	done := outcome{}
 	cmd := exec.CommandContext(b.ctx, "wrk", append(args, s.url(paths[0]))...) //nolint:gosec // of the bench
+	cmd.Env = os.Environ()
+	if r.delay > 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("DELAY=%d", r.delay.Milliseconds()))
+	}
 	if len(paths) > 1 {
 		if err := os.WriteFile(b.file("paths"), []byte(strings.Join(paths, "\n")), 0o600); err != nil { //nolint:gosec // in a directory of its own
 			return done, err
 		}
-		cmd.Env = append(os.Environ(), "PATHS="+b.file("paths"))
+		cmd.Env = append(cmd.Env, "PATHS="+b.file("paths"))
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Columns of the table of costs.
@@ -29,9 +30,11 @@ type row struct {
 	paths   func(b *bench, s *server) []string
 	method  string // "" is GET
 	header  map[string]string
-	status  int    // 0 is 200
-	varies  bool   // answers to one path differ, as those of a pool do
-	counted string // as which outcome Sundry counts the requests
+	status  int           // 0 is 200
+	varies  bool          // answers to one path differ, as those of a pool do
+	counted string        // as which outcome Sundry counts the requests
+	spans   int           // that wrk goes on for; 0 is 1
+	delay   time.Duration // of wrk before each request on a connection, on average
 	// ready is called before the rounds; nil: there is nothing to do.
 	ready func(b *bench, r *row) error
 	// each measures a server in every round; or once does all in the first.
@@ -83,6 +86,7 @@ func allRows() []*row {
 		{name: "api-pass", title: "an API's miss, 1 kB, not stored; net/http: `httputil.ReverseProxy`", servers: proxied,
 			paths: freshItems, counted: "bypass", each: cost},
 		{name: "latency", servers: everyone, paths: always(digestPath), counted: "hit", each: latency},
+		{name: "churn", servers: []string{sundryKeeps}, paths: zipf, ready: fillChurned, each: churn},
 		{name: "memory", once: memory},
 		{name: "overload", once: overload},
 		{name: "fleet", once: fleet},
@@ -119,6 +123,7 @@ func goals() []goal {
 		{"an API's stored miss, to `httputil.ReverseProxy`", figure{"api-miss", withExpress}, figure{"api-miss", bareHandler}, 1.3},
 		{"an API's miss that is not stored, to that", figure{"api-pass", withExpress}, figure{"api-pass", bareHandler}, 1},
 		{"p99 at 5,000 requests a second, to nginx", figure{"p99", withExpress}, figure{"p99", nginx}, 1.3},
+		{"p99.9 of hits while a fifth of the near tier changes, to that at rest", figure{"p99.9", churned}, figure{"p99.9", atRest}, 1.5},
 		{"memory of 100,000 entries of 1 kB, to their bytes", figure{"memory", withExpress}, figure{}, 1.5},
 		{"p99 of hits at four times the capacity, ms", figure{"overload", "hits p99"}, figure{}, 20},
 		{"hits shed and requests failed then", figure{"overload", "lost"}, figure{}, 0},

@@ -1,5 +1,6 @@
 -- Tells what came of a load. With PATHS in the environment it asks for the paths in that file, over and over; without,
--- there is no function request, and wrk repeats one request by itself.
+-- there is no function request, and wrk repeats one request by itself. With DELAY each connection waits for as many ms
+-- before a request, on average.
 if os.getenv("PATHS") then
   local requests, n = {}, 0
   function init()
@@ -9,6 +10,10 @@ if os.getenv("PATHS") then
     n = n % #requests + 1
     return requests[n]
   end
+end
+
+if os.getenv("DELAY") then
+  function delay() return math.random(0, 2 * os.getenv("DELAY")) end
 end
 
 function done(summary)
