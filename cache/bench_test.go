@@ -61,8 +61,7 @@ type constant struct{ content entry.Content }
 func (l constant) Load(context.Context, bool) (entry.Content, error) { return l.content, nil }
 
 func BenchmarkFill(b *testing.B) {
-	p := usual()
-	p.Class = policy.Keyed
+	p := classed(policy.Keyed)
 	s := newCache(b, Config{Memory: 64 << 20}).Space("bench", p)
 	l := constant{textContent(strings.Repeat("x", 1<<10))}
 	ctx := b.Context()

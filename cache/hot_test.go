@@ -27,15 +27,9 @@ func mustBeHot(t *testing.T, s *Space, key string, l Loader) {
 	}
 }
 
-func keyed() policy.Policy {
-	p := usual()
-	p.Class = policy.Keyed
-	return p
-}
-
 // What is asked for once does not enter; what is asked for again does.
 func TestHotTableTakesWhatIsReadAgain(t *testing.T) {
-	story(t, keyed(), nil, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), nil, func(t *testing.T, s *Space) {
 		l := &script{}
 		mustFetch(t, s, "k", l)
 		if s.cache.near.hot.get("k") != nil {
@@ -56,7 +50,7 @@ func TestHotEntryObeysChangesAtOnce(t *testing.T) {
 		want   string
 	}{
 		"shorter TTL": {func(s *Space, _ *script) *Space {
-			p := keyed()
+			p := classed(policy.Keyed)
 			p.TTL, p.Grace, p.StaleIfError = time.Second, 0, 0
 			return s.cache.Space("story", p)
 		}, "answer 2"},
@@ -67,14 +61,14 @@ func TestHotEntryObeysChangesAtOnce(t *testing.T) {
 		"purge of the key": {func(s *Space, _ *script) *Space { s.PurgeKey("k", time.Now()); return s }, "answer 2"},
 		"longer TTL": {func(s *Space, _ *script) *Space {
 			time.Sleep(12 * time.Minute) // past its grace
-			p := keyed()
+			p := classed(policy.Keyed)
 			p.TTL = time.Hour
 			return s.cache.Space("story", p)
 		}, "answer 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &script{}
-			story(t, keyed(), l, func(t *testing.T, s *Space) {
+			story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 				mustBeHot(t, s, "k", l)
 				time.Sleep(2 * time.Second)
 				s = r.change(s, l)
@@ -87,7 +81,7 @@ func TestHotEntryObeysChangesAtOnce(t *testing.T) {
 // A refresh replaces the entry in the hot table.
 func TestRefreshReplacesTheHotEntry(t *testing.T) {
 	l := &script{}
-	story(t, keyed(), l, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 		mustBeHot(t, s, "k", l)
 		time.Sleep(2 * time.Minute)
 		wantText(t, mustFetch(t, s, "k", l), "answer 1") // in grace
@@ -101,16 +95,14 @@ func TestRefreshReplacesTheHotEntry(t *testing.T) {
 
 // What a reader found in bigcache before a write does not come after it.
 func TestSlowReaderDoesNotBringBackAnOldEntry(t *testing.T) {
-	story(t, keyed(), nil, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), nil, func(t *testing.T, s *Space) {
 		l := &script{}
 		mustFetch(t, s, "k", l)
 		near := s.cache.near
 		version := near.hot.version("k")
 		old, _ := near.stored(policy.Keyed, "k")
-		fresh := textContent("new")
-		e, err := s.entryOf("k", &fresh, time.Now(), &entry.Entry{})
-		if err != nil || !near.put(policy.Keyed, "k", e) {
-			t.Fatal(err)
+		if !near.put(policy.Keyed, "k", made(t, s, "k", textContent("new"), time.Now())) {
+			t.Fatal("it was not stored")
 		}
 		near.hot.offer(near, policy.Keyed, "k", &old, version)
 		if near.hot.get("k") != nil {
@@ -128,7 +120,7 @@ func TestSlowReaderDoesNotBringBackAnOldEntry(t *testing.T) {
 // is what is read.
 func TestHotTableUnderConcurrentWrites(t *testing.T) {
 	c := newCache(t, Config{})
-	s := c.Space("story", keyed())
+	s := c.Space("story", classed(policy.Keyed))
 	for round := range 200 {
 		key := fmt.Sprint("story:", round)
 		var group sync.WaitGroup
@@ -142,10 +134,8 @@ func TestHotTableUnderConcurrentWrites(t *testing.T) {
 			})
 		}
 		for n := range 20 {
-			content := textContent(fmt.Sprint("write ", n))
-			e, err := s.entryOf(key, &content, time.Now(), &entry.Entry{})
-			if err != nil || !c.near.put(policy.Keyed, key, e) {
-				t.Fatal(err)
+			if !c.near.put(policy.Keyed, key, made(t, s, key, textContent(fmt.Sprint("write ", n)), time.Now())) {
+				t.Fatal("it was not stored")
 			}
 		}
 		group.Wait()
@@ -161,7 +151,7 @@ func TestHotTableUnderConcurrentWrites(t *testing.T) {
 // While an eager refresh runs, hits look for it only now and then, and the entry is
 // ready in between.
 func TestHitsDuringARefreshAreReady(t *testing.T) {
-	p := keyed()
+	p := classed(policy.Keyed)
 	p.Eager = 0.5
 	l := &script{}
 	story(t, p, l, func(t *testing.T, s *Space) {
@@ -188,7 +178,7 @@ func TestHitsDuringARefreshAreReady(t *testing.T) {
 // A failed refresh is tried again by later hits.
 func TestFailedRefreshOfAHotEntryIsTriedAgain(t *testing.T) {
 	l := &script{}
-	story(t, keyed(), l, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 		mustBeHot(t, s, "k", l)
 		l.set(func(l *script) { l.err = errDown })
 		time.Sleep(2 * time.Minute)
@@ -206,7 +196,7 @@ func TestFailedRefreshOfAHotEntryIsTriedAgain(t *testing.T) {
 // A flood of keys that are asked for twice does not displace what is read often.
 func TestHotTableResistsScans(t *testing.T) {
 	c := newCache(t, Config{Memory: MinMemory})
-	s := c.Space("story", keyed())
+	s := c.Space("story", classed(policy.Keyed))
 	l := &script{text: strings.Repeat("x", 1<<10)}
 	var often []string
 	for i := range 20 {
@@ -281,7 +271,7 @@ func compressible(n int) entry.Content {
 // A coding is made once it is asked for again, while nobody waits for it.
 func TestCodingIsMadeWhenItIsAskedForAgain(t *testing.T) {
 	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
-	story(t, keyed(), l, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 		plain := string(compressible(1).Forms[0][0].Data)
 		ask := func(c entry.Coding) Hit {
 			t.Helper()
@@ -322,7 +312,7 @@ func TestCodingThatSavesTooLittleIsNotSent(t *testing.T) {
 		c.Forms[0][0].Compress = true
 		return c, nil
 	}}
-	story(t, keyed(), l, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 		for range 5 {
 			h, err := s.Get(t.Context(), "k", Want{Accept: entry.Codings(0).With(entry.Gzip).With(entry.Zstd)}, l)
 			if err != nil || h.Rep.Coding != entry.Identity || string(h.Rep.Data) != "short" {
@@ -334,7 +324,7 @@ func TestCodingThatSavesTooLittleIsNotSent(t *testing.T) {
 }
 
 func TestReadyAllocatesNothing(t *testing.T) {
-	s := newCache(t, Config{}).Space("story", keyed())
+	s := newCache(t, Config{}).Space("story", classed(policy.Keyed))
 	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
 	for range 3 {
 		mustFetch(t, s, "k", l)
@@ -359,7 +349,7 @@ func TestReadyAllocatesNothing(t *testing.T) {
 // A refresh that finds the same content keeps the codings, and what they weigh.
 func TestUnchangedContentKeepsItsCodings(t *testing.T) {
 	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
-	story(t, keyed(), l, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 		want := Want{Accept: entry.Codings(0).With(entry.Gzip)}
 		for range 4 {
 			if _, err := s.Get(t.Context(), "k", want, l); err != nil {
@@ -385,14 +375,12 @@ func TestUnchangedContentKeepsItsCodings(t *testing.T) {
 // A compression may end when its entry was replaced by an answer without forms.
 func TestCodingOfAnEntryThatIsNowNegative(t *testing.T) {
 	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
-	story(t, keyed(), l, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 		mustBeHot(t, s, "k", l)
 		hot := s.cache.near.hot
 		before := hot.get("k")
-		content := negativeContent()
-		e, err := s.entryOf("k", &content, time.Now(), &entry.Entry{})
-		if err != nil || !s.cache.near.put(policy.Keyed, "k", e) {
-			t.Fatal(err)
+		if !s.cache.near.put(policy.Keyed, "k", made(t, s, "k", negativeContent(), time.Now())) {
+			t.Fatal("it was not stored")
 		}
 		hot.reweigh(before)
 		if now := hot.get("k"); now == nil || !now.Meta.Negative {
@@ -404,7 +392,7 @@ func TestCodingOfAnEntryThatIsNowNegative(t *testing.T) {
 // An entry that only the hot table still has keeps the date of its last change.
 func TestRefreshOfAnEntryThatOnlyTheHotTableHas(t *testing.T) {
 	l := &script{text: "same"}
-	story(t, keyed(), l, func(t *testing.T, s *Space) {
+	story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 		mustBeHot(t, s, "k", l)
 		changed := mustFetch(t, s, "k", l).Meta.Modified
 		if err := s.cache.near.class[policy.Keyed].Delete("k"); err != nil { // as eviction does

@@ -65,12 +65,28 @@ func textContent(texts ...string) entry.Content {
 	return entry.Content{Source: "first", Forms: []entry.Form{f}}
 }
 
+// made is the entry that a load would make of a content then.
+func made(t testing.TB, s *Space, key string, c entry.Content, created time.Time) *entry.Entry {
+	t.Helper()
+	e, err := s.entryOf(key, &c, created, &entry.Entry{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 // usual is a policy without jitter, so that deadlines are exact.
 func usual() policy.Policy {
 	return policy.Policy{
 		TTL: time.Minute, Grace: 10 * time.Minute, StaleIfError: time.Hour, Negative: 30 * time.Second,
 		SoftTimeout: policy.DefaultSoftTimeout, FillTimeout: policy.DefaultFillTimeout, Pause: policy.DefaultPause, PauseMax: policy.DefaultPauseMax,
 	}
+}
+
+func classed(c policy.Class) policy.Policy {
+	p := usual()
+	p.Class = c
+	return p
 }
 
 func newCache(t testing.TB, cfg Config) *Cache {

@@ -72,8 +72,7 @@ func TestFloodOfKeysLeavesSharedAlone(t *testing.T) {
 		daily := c.Space("60s", usual())
 		l := &script{text: "news"}
 		mustFetch(t, daily, "60s", l)
-		p := usual()
-		p.Class = policy.Keyed
+		p := classed(policy.Keyed)
 		flood := c.Space("ip", p)
 		for i := range 20_000 {
 			mustFetch(t, flood, fmt.Sprint("ip", i), &script{text: strings.Repeat("x", 500)})
@@ -198,8 +197,7 @@ func TestRefreshesOfOneKeyEvictNoOtherKey(t *testing.T) {
 func TestLargePictureIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{Memory: DefaultMemory})
-		p := usual()
-		p.Class = policy.Keyed
+		p := classed(policy.Keyed)
 		s := c.Space("sjbz/pictures", p)
 		l := &script{make: func(int64) (entry.Content, error) { return textContent(strings.Repeat("p", 6<<20)), nil }}
 		for range 5 {
@@ -304,8 +302,7 @@ func TestPicturesAndDrawingsEvictNoLookup(t *testing.T) {
 func TestEntryThatChangesItsSizeIsStoredOnce(t *testing.T) {
 	sizes := []int{100, 1 << 20, 20 << 10, 100 << 10, 100, 40 << 10, 10}
 	story(t, usual(), nil, func(t *testing.T, s *Space) {
-		p := usual()
-		p.Class = policy.Keyed
+		p := classed(policy.Keyed)
 		s = s.cache.Space("keyed", p)
 		class := map[bool]string{false: "keyed", true: "large"}
 		for round, size := range sizes {

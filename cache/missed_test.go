@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,43 +9,6 @@ import (
 	"sundry/cache/entry"
 	"sundry/cache/policy"
 )
-
-// Who has heard nothing for a while finds what others have refreshed meanwhile, at the
-// next request for each copy, and asks once for each.
-func TestCopiesAreLookedUpAfterAnOutage(t *testing.T) {
-	for name, row := range map[string]struct {
-		class policy.Class
-		texts []string
-		lose  func(m *memory)
-	}{
-		"in the hot table":       {class: policy.Shared, texts: []string{"a"}},
-		"in the hot table alone": {class: policy.Shared, texts: []string{"a"}, lose: func(m *memory) { _ = m.class[policy.Shared].Delete("story:k") }},
-		"in bigcache":            {class: policy.Keyed, texts: []string{"a"}, lose: func(m *memory) { m.hot.drop("story:k") }},
-		"in parts":               {class: policy.Keyed, texts: []string{"a", "a", "a"}, lose: func(m *memory) { m.hot.drop("story:k") }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := usual()
-			p.Class = row.class
-			fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
-				l := &script{make: func(n int64) (entry.Content, error) {
-					texts := make([]string, len(row.texts))
-					for i := range texts {
-						texts[i] = "answer " + strconv.FormatInt(n, 10)
-					}
-					return textContent(texts...), nil
-				}}
-				far.deaf = true
-				refreshed(t, one, two, l)
-				if row.lose != nil {
-					row.lose(two.cache.near)
-				}
-				wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
-				two.cache.MissedAnnouncements()
-				wantOneLook(t, far, two, l)
-			})
-		})
-	}
-}
 
 // Where nobody has refreshed anything, an outage costs one look for each copy, or none
 // for one that comes from a look since, and no call upstream.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // TestASlowInstanceReplacesNothingNewer: the other one stops waiting for it, and has an
@@ -56,11 +57,7 @@ func TestEntriesOfAClockThatIsOffAreDatedAnew(t *testing.T) {
 				created := time.Now()
 				c := textContent("text")
 				c.Since = created.Add(off - 5*time.Second)
-				e, err := s.entryOf("story:k", &c, created.Add(off), &entry.Entry{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				far.values["story:k"], far.dates["story:k"] = e.Raw, writtenAt{created: created}
+				far.values["story:k"], far.dates["story:k"] = made(t, s, "story:k", c, created.Add(off)).Raw, writtenAt{created: created}
 				time.Sleep(10 * time.Second)
 				h := mustFetch(t, s, "story:k", &script{})
 				if want := 10 * time.Second; h.Tier != Far || (h.Age-want).Abs() > entry.Skew {
@@ -79,7 +76,7 @@ func TestEntriesOfAClockThatIsOffAreDatedAnew(t *testing.T) {
 func TestWhatRedisLostIsWrittenBack(t *testing.T) {
 	for name, texts := range map[string]int{"whole": 1, "in parts": 3} {
 		t.Run(name, func(t *testing.T) {
-			fleet(t, keyed(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+			fleet(t, classed(policy.Keyed), func(t *testing.T, far *fakeRemote, one, two *Space) {
 				l := &script{make: func(n int64) (entry.Content, error) {
 					return textContent(slices.Repeat([]string{fmt.Sprint("answer ", n)}, texts)...), nil
 				}}

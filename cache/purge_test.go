@@ -69,18 +69,6 @@ func TestPurgesDoNotTouchOthers(t *testing.T) {
 	})
 }
 
-func TestPurgeKeyReachesTheFarTier(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
-		l := &script{}
-		mustFetch(t, one, "k", l)
-		one.PurgeKey("k", time.Now())
-		synctest.Wait()
-		if len(far.values) != 0 {
-			t.Error("it is still in the far tier")
-		}
-	})
-}
-
 // after runs f once the bubble's clock has gone on by d.
 func after(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
@@ -356,12 +344,7 @@ func TestAPurgeThatIsDatedAnewBringsNothingBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newCache(t, Config{}).Space("story", usual())
-				c := textContent("purged")
-				e, err := s.entryOf("story:k", &c, time.Now().Add(ahead), &entry.Entry{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.cache.near.put(policy.Shared, "story:k", e)
+				s.cache.near.put(policy.Shared, "story:k", made(t, s, "story:k", textContent("purged"), time.Now().Add(ahead)))
 				s.cache.setPurges(map[string]policy.Purge{"story": {Hard: time.Now()}}, time.Now().Add(time.Minute)) // as it was heard
 				s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now().Add(-time.Minute)}})
 				time.Sleep(40 * time.Second)

@@ -485,13 +485,9 @@ func TestFramesInRedisAreBoundedTogether(t *testing.T) {
 // An entry that comes from Redis while its key is purged does not stay: the purge of a
 // key is forgotten in the end.
 func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
-	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", keyed())
+	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", classed(policy.Keyed))
 	for range 20_000 {
-		content := textContent("old")
-		e, err := s.entryOf("story:k", &content, time.Now().Add(-time.Second), &entry.Entry{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := made(t, s, "story:k", textContent("old"), time.Now().Add(-time.Second))
 		var group sync.WaitGroup
 		begun := make(chan struct{})
 		group.Go(func() {

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sundry/cache/entry"
 	"sundry/cache/policy"
 )
 
@@ -22,8 +21,7 @@ func newCrowded(t testing.TB) crowded {
 }
 
 func (c crowded) open(name string) *Space {
-	p := usual()
-	p.Class = policy.Keyed
+	p := classed(policy.Keyed)
 	return c.Space(name, p)
 }
 
@@ -31,11 +29,7 @@ var kilobyte = strings.Repeat("x", 1000)
 
 func (c crowded) fill(s *Space, from, to int) {
 	for i := from; i < to; i++ {
-		e, err := s.entryOf("", &entry.Content{Source: "first", Forms: textContent(kilobyte).Forms}, time.Now(), &entry.Entry{})
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		c.near.put(policy.Keyed, fmt.Sprint(s.name, ":", i), e)
+		c.near.put(policy.Keyed, fmt.Sprint(s.name, ":", i), made(c.t, s, "", textContent(kilobyte), time.Now()))
 	}
 }
 

@@ -476,12 +476,7 @@ func benchSnapshot(b *testing.B) *keeper {
 	s := k.Space("ip", p)
 	for i := range 70_000 {
 		key := "ip:v1:main:=" + strconv.Itoa(i)
-		c := textContent(strings.Repeat("x", 300+i%700))
-		e, err := s.entryOf(key, &c, time.Now(), &entry.Entry{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		k.near.put(policy.Keyed, key, e)
+		k.near.put(policy.Keyed, key, made(b, s, key, textContent(strings.Repeat("x", 300+i%700)), time.Now()))
 	}
 	return k
 }

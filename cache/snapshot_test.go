@@ -72,12 +72,6 @@ func (k *keeper) result(name string) float64 {
 	return testutil.ToFloat64(k.Snapshot.metrics.entries.WithLabelValues(name))
 }
 
-func classed(c policy.Class) policy.Policy {
-	p := usual()
-	p.Class = c
-	return p
-}
-
 // told is a loader that gives this content.
 func told(c entry.Content) *script {
 	return &script{make: func(int64) (entry.Content, error) { return c, nil }}
@@ -437,12 +431,8 @@ func TestSnapshotIsReadBesideRequests(t *testing.T) {
 		second.Read(context.WithoutCancel(t.Context()))
 	}()
 	for i := range keys {
-		c := textContent("new")
-		e, err := s.entryOf(key(keys-1-i), &c, time.Now(), &entry.Entry{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		second.near.put(policy.Keyed, key(keys-1-i), e)
+		k := key(keys - 1 - i)
+		second.near.put(policy.Keyed, k, made(t, s, k, textContent("new"), time.Now()))
 	}
 	<-done
 	for i := range keys {

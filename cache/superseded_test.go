@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,8 @@ func refreshed(t *testing.T, one, two *Space, l *script) {
 	wantCalls(t, l, 2)
 }
 
+// They are told, or have heard nothing for a while: then they look at the next request for
+// each copy, once for each.
 func TestOthersServeWhatOneHasRefreshed(t *testing.T) {
 	for name, row := range map[string]struct {
 		class policy.Class
@@ -42,24 +45,24 @@ func TestOthersServeWhatOneHasRefreshed(t *testing.T) {
 		"in parts":               {class: policy.Keyed, texts: 3, lose: func(m *memory) { m.hot.drop("story:k") }},
 		"a pool that is joined":  {class: policy.Shared, texts: 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := usual()
-			p.Class = row.class
-			fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
-				l := &script{make: func(n int64) (entry.Content, error) {
-					texts := make([]string, row.texts)
-					for i := range texts {
-						texts[i] = fmt.Sprint("answer ", n)
+		for told, deaf := range map[string]bool{"told": false, "after an outage": true} {
+			t.Run(name+", "+told, func(t *testing.T) {
+				fleet(t, classed(row.class), func(t *testing.T, far *fakeRemote, one, two *Space) {
+					l := &script{make: func(n int64) (entry.Content, error) {
+						return textContent(slices.Repeat([]string{fmt.Sprint("answer ", n)}, row.texts)...), nil
+					}}
+					if far.deaf = deaf; row.lose != nil {
+						after(19*time.Second, func() { row.lose(two.cache.near) })
 					}
-					return textContent(texts...), nil
-				}}
-				if row.lose != nil {
-					after(19*time.Second, func() { row.lose(two.cache.near) })
-				}
-				refreshed(t, one, two, l)
-				wantOneLook(t, far, two, l)
+					refreshed(t, one, two, l)
+					if deaf {
+						wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
+						two.cache.MissedAnnouncements()
+					}
+					wantOneLook(t, far, two, l)
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -384,12 +387,7 @@ func TestSupersededCopyNeverStaysHot(t *testing.T) {
 	begin := time.Now().Truncate(time.Millisecond)
 	var entries [200]*entry.Entry
 	for i := range entries {
-		c := textContent("text")
-		e, err := s.entryOf("", &c, begin.Add(time.Duration(i)*time.Millisecond), &entry.Entry{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		entries[i] = e
+		entries[i] = made(t, s, "", textContent("text"), begin.Add(time.Duration(i)*time.Millisecond))
 	}
 	for i := 1; i < len(entries); i++ {
 		near.put(policy.Shared, "story:k", entries[i-1])
@@ -411,15 +409,10 @@ func TestSupersededCopyNeverStaysHot(t *testing.T) {
 func TestMarks(t *testing.T) {
 	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", usual())
 	near, now := s.cache.near, time.Now().Truncate(time.Millisecond)
-	c := textContent("text")
-	e, err := s.entryOf("", &c, now, &entry.Entry{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if near.supersede(policy.Shared, "story:k", now.Add(time.Second)) {
 		t.Error("marked without a copy")
 	}
-	near.put(policy.Shared, "story:k", e)
+	near.put(policy.Shared, "story:k", made(t, s, "", textContent("text"), now))
 	for _, later := range []time.Duration{2 * time.Second, time.Second} {
 		if !near.supersede(policy.Shared, "story:k", now.Add(later)) {
 			t.Error("not marked")

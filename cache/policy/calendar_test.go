@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -13,6 +14,15 @@ func TestParseCalendarRefuses(t *testing.T) {
 			t.Errorf("%q: accepted as %v", text, c)
 		}
 	}
+}
+
+func calendar(t testing.TB, text string) *Calendar {
+	t.Helper()
+	c, err := ParseCalendar(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func TestCalendar(t *testing.T) {
@@ -42,10 +52,7 @@ func TestCalendar(t *testing.T) {
 		{"06:00 America/New_York", "2026-11-01T00:30:00-04:00", "2026-10-31T06:00:00-04:00", "2026-11-01T06:00:00-05:00"},
 	}
 	for _, r := range rows {
-		c, err := ParseCalendar(r.calendar)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := calendar(t, r.calendar)
 		at, last, next := instant(t, r.at), instant(t, r.last), instant(t, r.next)
 		if got := c.Last(at); !got.Equal(last) {
 			t.Errorf("%s at %s: last %v, want %v", r.calendar, r.at, got, last)
@@ -54,6 +61,12 @@ func TestCalendar(t *testing.T) {
 			t.Errorf("%s at %s: next %v, want %v", r.calendar, r.at, got, next)
 		}
 	}
+}
+
+// inChina is a time there, to the minute.
+func inChina(t *testing.T, s string) time.Time {
+	t.Helper()
+	return instant(t, strings.Replace(s, " ", "T", 1)+":00+08:00")
 }
 
 func instant(t *testing.T, s string) time.Time {
@@ -118,10 +131,7 @@ func TestCalendarAtEveryChangeOfClocks(t *testing.T) {
 	}
 	for _, name := range zones {
 		for _, times := range []string{"00:00", "00:30 02:10 02:40 23:59"} {
-			c, err := ParseCalendar(times + " " + name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := calendar(t, times+" "+name)
 			all := changes(c.Zone)
 			for i, change := range all {
 				if i%8 != 0 && (change.Year() < 2005 || change.Year() > 2026) {
@@ -167,10 +177,7 @@ func around(t *testing.T, c *Calendar, middle time.Time, slowly bool) {
 func BenchmarkCalendar(b *testing.B) {
 	for _, text := range []string{"06:00 Asia/Shanghai", "07:00 11:30 21:00 Asia/Shanghai", "06:00 America/New_York"} {
 		b.Run(text, func(b *testing.B) {
-			c, err := ParseCalendar(text)
-			if err != nil {
-				b.Fatal(err)
-			}
+			c := calendar(b, text)
 			at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -59,10 +59,7 @@ func TestStateOfTheFuture(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	usual, strict := usual(), usual()
 	strict.Grace, strict.StaleIfError = 0, 0
-	until, err := ParseCalendar("06:00 Asia/Shanghai")
-	if err != nil {
-		t.Fatal(err)
-	}
+	until := calendar(t, "06:00 Asia/Shanghai")
 	daily := Policy{Until: until, StaleIfError: time.Hour}
 	for name, r := range map[string]struct {
 		policy Policy
@@ -98,10 +95,7 @@ func TestStateOfTheFuture(t *testing.T) {
 // An answer's own freshness applies without a TTL as well, and decides how long
 // the far tier keeps it.
 func TestFreshByTheAnswer(t *testing.T) {
-	until, err := ParseCalendar("06:00 Asia/Shanghai")
-	if err != nil {
-		t.Fatal(err)
-	}
+	until := calendar(t, "06:00 Asia/Shanghai")
 	p := Policy{Until: until, StaleIfError: time.Hour}
 	m := entry.Meta{Created: time.Date(2026, 11, 21, 9, 0, 0, 0, until.Zone), Edition: "2026-11-21", Fresh: 10 * time.Minute}
 	if _, left := p.State(&m, m.Created); left != 10*time.Minute {
@@ -136,18 +130,9 @@ func TestJitterOnlyShortens(t *testing.T) {
 }
 
 func TestCalendarPolicy(t *testing.T) {
-	until, err := ParseCalendar("06:00 Asia/Shanghai")
-	if err != nil {
-		t.Fatal(err)
-	}
+	until := calendar(t, "06:00 Asia/Shanghai")
 	p := Policy{Until: until, Poll: 5 * time.Minute, StaleIfError: time.Hour}
-	at := func(text string) time.Time {
-		v, err := time.ParseInLocation("2006-01-02 15:04", text, until.Zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	at := func(text string) time.Time { return inChina(t, text) }
 	rows := []struct {
 		name    string
 		created string
@@ -190,21 +175,9 @@ func TestNames(t *testing.T) {
 }
 
 func TestEditionLate(t *testing.T) {
-	daily, err := ParseCalendar("00:00 Asia/Shanghai")
-	if err != nil {
-		t.Fatal(err)
-	}
-	thrice, err := ParseCalendar("07:00 12:00 19:00 Asia/Shanghai")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := func(text string) time.Time {
-		when, err := time.ParseInLocation("2006-01-02 15:04", text, daily.Zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return when
-	}
+	daily := calendar(t, "00:00 Asia/Shanghai")
+	thrice := calendar(t, "07:00 12:00 19:00 Asia/Shanghai")
+	at := func(text string) time.Time { return inChina(t, text) }
 	for name, c := range map[string]struct {
 		until *Calendar
 		meta  entry.Meta
@@ -287,7 +260,7 @@ func TestPrefers(t *testing.T) {
 
 func TestWhatARefreshIsWorth(t *testing.T) {
 	p := Policy{TTL: time.Hour, Grace: 10 * time.Hour, StaleIfError: 100 * time.Hour}
-	daily := Policy{Until: parsed(t, "06:00 UTC"), Poll: 10 * time.Minute, Grace: 10 * time.Hour}
+	daily := Policy{Until: calendar(t, "06:00 UTC"), Poll: 10 * time.Minute, Grace: 10 * time.Hour}
 	without := Policy{TTL: time.Hour, StaleIfError: 100 * time.Hour}
 	const minute, hour = time.Minute, time.Hour
 	for _, c := range []struct {
@@ -345,15 +318,6 @@ func TestPauseAfter(t *testing.T) {
 			t.Errorf("%v to %v after %d: %v, want %v", r.pause, r.most, r.times, got, r.want)
 		}
 	}
-}
-
-func parsed(t *testing.T, text string) *Calendar {
-	t.Helper()
-	c, err := ParseCalendar(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // usual is a policy without jitter, so that deadlines are exact.
