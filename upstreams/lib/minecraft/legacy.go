@@ -14,28 +14,24 @@ import (
 // kick whose reason is the status.
 func legacy(conn net.Conn) (Status, error) {
 	if _, err := conn.Write([]byte{0xfe, 0x01}); err != nil {
-		return Status{}, protocol(err)
+		return Status{}, err
 	}
 	var head [3]byte
 	if _, err := io.ReadFull(conn, head[:]); err != nil {
-		return Status{}, protocol(err)
+		return Status{}, err
 	}
 	if head[0] != 0xff {
-		return Status{}, protocol(errors.New("not a kick"))
+		return Status{}, errors.New("not a kick")
 	}
 	body, err := readAll(conn, 2*int64(binary.BigEndian.Uint16(head[1:]))) // at most 128 KiB
 	if err != nil {
-		return Status{}, protocol(err)
+		return Status{}, err
 	}
 	units := make([]uint16, len(body)/2)
 	for i := range units {
 		units[i] = binary.BigEndian.Uint16(body[2*i:])
 	}
-	s, err := parseKick(string(utf16.Decode(units)))
-	if err != nil {
-		return Status{}, protocol(err)
-	}
-	return s, nil
+	return parseKick(string(utf16.Decode(units)))
 }
 
 // parseKick reads §1 and five fields between NULs (1.4 to 1.6), or motd, online

@@ -110,32 +110,34 @@ func (p *Pinger) converse(ctx context.Context, addr string, conversation func(ne
 		_ = conn.Close()
 	}()
 	s, err := conversation(conn)
+	if err != nil {
+		return Status{}, protocol(err)
+	}
 	if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		s.Address = remote.String()
 	}
-	return s, err
+	return s, nil
 }
 
 // modern is the conversation of servers since 1.7.
 func modern(ctx context.Context, conn net.Conn, t Target) (Status, error) {
 	if _, err := conn.Write(append(handshake(t), frame([]byte{0})...)); err != nil {
-		return Status{}, protocol(err)
+		return Status{}, err
 	}
 	r := bufio.NewReader(conn)
 	packet, err := readFrame(r)
 	if err != nil {
-		return Status{}, protocol(err)
+		return Status{}, err
 	}
 	text, err := statusText(packet)
 	if err != nil {
-		return Status{}, protocol(err)
+		return Status{}, err
 	}
 	s, err := parseStatus(text)
-	if err != nil {
-		return Status{}, protocol(err)
+	if err == nil {
+		s.Latency = latency(ctx, conn, r)
 	}
-	s.Latency = latency(ctx, conn, r)
-	return s, nil
+	return s, err
 }
 
 // latency is the time of a ping and its pong, or nil.
