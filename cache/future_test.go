@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,18 +44,8 @@ func TestEntriesOfTheFuture(t *testing.T) {
 			return newCache(t, Config{Far: far}).Space("story", usual())
 		},
 		"snapshot": func(t *testing.T) *Space {
-			file := snapshotFile(t)
-			f, err := os.Create(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			enc := newSnapshotEncoder(f)
-			for _, err := range []error{enc.begin(time.Now()), enc.record(key, fromTomorrow(t, ahead).Raw), enc.end(), f.Close()} {
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			k := keepIn(t, file, Config{})
+			k := keepIn(t, snapshotFile(t), Config{})
+			writeOne(t, k, key, fromTomorrow(t, ahead).Raw)
 			s := k.Space("story", usual())
 			k.Read(t.Context())
 			return s

@@ -96,23 +96,13 @@ func (d dated) Load(context.Context, bool) (entry.Content, error) {
 }
 
 func TestSpaceEditionLate(t *testing.T) {
-	c, err := New(Config{Memory: MinMemory})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	until, err := policy.ParseCalendar("00:00 UTC")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := c.Space("daily", policy.Policy{Until: until, Poll: time.Minute, FillTimeout: time.Second})
+	c := newCache(t, Config{})
+	s := c.Space("daily", policy.Policy{Until: must(policy.ParseCalendar("00:00 UTC")), Poll: time.Minute, FillTimeout: time.Second})
 	now := time.Now()
 	if late := s.EditionLate("daily:", now); late != 0 {
 		t.Errorf("nothing cached, and %v late", late)
 	}
-	if _, err := s.Get(t.Context(), "daily:", Want{}, dated("2020-01-01")); err != nil {
-		t.Fatal(err)
-	}
+	mustFetch(t, s, "daily:", dated("2020-01-01"))
 	if late := s.EditionLate("daily:", now); late < 6*365*24*time.Hour {
 		t.Errorf("%v late", late)
 	}

@@ -197,8 +197,7 @@ func TestRefreshesOfOneKeyEvictNoOtherKey(t *testing.T) {
 func TestLargePictureIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{Memory: DefaultMemory})
-		p := classed(policy.Keyed)
-		s := c.Space("sjbz/pictures", p)
+		s := c.Space("sjbz/pictures", classed(policy.Keyed))
 		l := &script{make: func(int64) (entry.Content, error) { return textContent(strings.Repeat("p", 6<<20)), nil }}
 		for range 5 {
 			if h := mustFetch(t, s, "sjbz/pictures:v1:a", l); len(h.Rep.Data) != 6<<20 {
@@ -222,9 +221,7 @@ func TestLargestEntry(t *testing.T) {
 	for _, memory := range []int64{MinMemory, 20 << 20, 64 << 20, DefaultMemory} {
 		for _, class := range []policy.Class{policy.Shared, policy.Keyed} {
 			c := newCache(t, Config{Memory: memory})
-			p := usual()
-			p.Class = class
-			s := c.Space("story", p)
+			s := c.Space("story", classed(class))
 			largest := textContent(strings.Repeat("p", int(LargestEntry(memory))))
 			for i := range 12 {
 				key := fmt.Sprint("large", i)
@@ -302,8 +299,7 @@ func TestPicturesAndDrawingsEvictNoLookup(t *testing.T) {
 func TestEntryThatChangesItsSizeIsStoredOnce(t *testing.T) {
 	sizes := []int{100, 1 << 20, 20 << 10, 100 << 10, 100, 40 << 10, 10}
 	story(t, usual(), nil, func(t *testing.T, s *Space) {
-		p := classed(policy.Keyed)
-		s = s.cache.Space("keyed", p)
+		s = s.cache.Space("keyed", classed(policy.Keyed))
 		class := map[bool]string{false: "keyed", true: "large"}
 		for round, size := range sizes {
 			text := strings.Repeat(fmt.Sprint(round), size)

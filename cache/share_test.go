@@ -21,8 +21,7 @@ func newCrowded(t testing.TB) crowded {
 }
 
 func (c crowded) open(name string) *Space {
-	p := classed(policy.Keyed)
-	return c.Space(name, p)
+	return c.Space(name, classed(policy.Keyed))
 }
 
 var kilobyte = strings.Repeat("x", 1000)

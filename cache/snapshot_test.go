@@ -226,7 +226,7 @@ func TestSnapshotIsJudgedByThePolicyInForce(t *testing.T) {
 				first.mustWrite(t)
 				time.Sleep(r.after)
 			} else {
-				writeAhead(t, first, key)
+				writeOne(t, first, key, fromTomorrow(t, time.Hour).Raw)
 			}
 			p := classed(policy.Keyed)
 			r.change(&p)
@@ -244,14 +244,15 @@ func TestSnapshotIsJudgedByThePolicyInForce(t *testing.T) {
 	}
 }
 
-// writeAhead makes a snapshot of an entry that was created in the future.
-func writeAhead(t *testing.T, k *keeper, key string) {
+// writeOne makes a snapshot of one entry.
+func writeOne(t *testing.T, k *keeper, key string, raw []byte) {
 	t.Helper()
 	var b bytes.Buffer
 	enc := newSnapshotEncoder(&b)
-	c := textContent("here")
-	later := time.Now().Add(time.Hour)
-	if err := errors.Join(enc.begin(time.Now()), enc.record(key, rawOf(t, c, &entry.Meta{Created: later, Modified: later})), enc.end(), os.WriteFile(k.file, b.Bytes(), 0o600)); err != nil {
+	if err := errors.Join(enc.begin(time.Now()), enc.record(key, raw), enc.end()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(k.file, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -286,7 +286,7 @@ func TestWithoutTheRightToPublish(t *testing.T) {
 	server := redistest.Start(t)
 	server.Must("ACL SETUSER quiet on >s3cret ~* +@all resetchannels")
 	two := listen(t, server.URL())
-	one := &ear{Tier: open(t, "redis://quiet:s3cret@"+server.Addr+"/0", func(c *Config) { c.Timeout = time.Second })}
+	one := &ear{Tier: open(t, "redis://quiet:s3cret@"+server.Addr+"/0", unhurried)}
 	_, release := one.Lease(t.Context(), "k", time.Minute)
 	two.Want(t.Context(), "k")
 	one.replace("k", []byte("v"), time.Minute, time.UnixMilli(1))

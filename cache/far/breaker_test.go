@@ -92,8 +92,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			server := redistest.Start(t)
-			tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, 8*time.Second })
+			server, tier := started(t, func(c *Config) { c.Timeout, c.OpenFor = time.Second, 8*time.Second })
 			server.Must("SET sundry:k =00000000000001v")
 			server.Must(c.fail)
 			if reply, _ := server.Do("SET sundry:x v"); !strings.HasPrefix(reply, c.reply) {
@@ -122,8 +121,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 			server.Must(c.recover)
 			waittest.Until(t, "writes again", func() bool {
 				tier.set("after", []byte("v"), time.Minute)
-				v := tier.Look(t.Context(), "after", 0).Value
-				return v != nil
+				return tier.Look(t.Context(), "after", 0).Value != nil
 			})
 		})
 	}
@@ -182,7 +180,7 @@ func TestRefusedReadsAreNoSilence(t *testing.T) {
 
 func TestWrongPasswordPausesAndSaysNothing(t *testing.T) {
 	server := redistest.Start(t, "--requirepass", "right")
-	tier := open(t, strings.Replace(server.URL(), "://", "://:wr0ng@", 1), func(c *Config) { c.Timeout = time.Second })
+	tier := open(t, strings.Replace(server.URL(), "://", "://:wr0ng@", 1), unhurried)
 	for range 10 {
 		tier.Look(t.Context(), "k", 0)
 	}

@@ -41,6 +41,16 @@ func open(t *testing.T, url string, change ...func(*Config)) *Tier {
 	return tier
 }
 
+// started is a tier on a Redis of its own.
+func started(t *testing.T, change ...func(*Config)) (*redistest.Server, *Tier) {
+	t.Helper()
+	server := redistest.Start(t)
+	return server, open(t, server.URL(), change...)
+}
+
+// unhurried is for tests whose Redis answers soon, on a busy machine.
+func unhurried(c *Config) { c.Timeout = time.Second }
+
 // patient is for tests of what a busy machine must not turn into a Redis that is slow.
 func patient(c *Config) { c.Timeout = 5 * time.Second }
 
@@ -74,10 +84,7 @@ func TestKeepsAndForgets(t *testing.T) {
 func TestLease(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		one, two := open(t, url, patient), open(t, url, patient)
-		held, release := one.Lease(t.Context(), "k", time.Minute)
-		if !held {
-			t.Fatal("a free lease was denied")
-		}
+		release := mustLease(t, one, "k")
 		if held, r := two.Lease(t.Context(), "k", time.Minute); held {
 			t.Fatal("a lease was given twice")
 		} else {
@@ -96,6 +103,14 @@ func TestLease(t *testing.T) {
 	})
 }
 
+// TestClosingNoTier does nothing, as where there is no Redis.
+func TestClosingNoTier(t *testing.T) {
+	var none *Tier
+	if err := none.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // quick asserts that a read of a failing Redis returns within the budget, and
 // some scheduling.
 func quick(t *testing.T, tier *Tier) {
@@ -110,8 +125,7 @@ func quick(t *testing.T, tier *Tier) {
 }
 
 func TestFrozenRedis(t *testing.T) {
-	srv := redistest.Start(t)
-	tier := open(t, srv.URL())
+	srv, tier := started(t)
 	tier.set("k", []byte("v"), time.Minute)
 	waittest.Until(t, "the write", func() bool { return tier.Look(t.Context(), "k", 0).Value != nil })
 	srv.Freeze()
@@ -129,8 +143,7 @@ func TestFrozenRedis(t *testing.T) {
 }
 
 func TestStoppedAndRestartedRedis(t *testing.T) {
-	srv := redistest.Start(t)
-	tier := open(t, srv.URL())
+	srv, tier := started(t)
 	srv.Stop()
 	for range 8 {
 		quick(t, tier)
@@ -138,8 +151,7 @@ func TestStoppedAndRestartedRedis(t *testing.T) {
 	srv.Restart()
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("k", []byte("v"), time.Minute)
-		value := tier.Look(t.Context(), "k", 0).Value
-		return value != nil
+		return tier.Look(t.Context(), "k", 0).Value != nil
 	})
 	waittest.Until(t, "the last of the writes", empty(tier))
 	if _, err := srv.Do("FLUSHALL"); err != nil {
@@ -147,23 +159,6 @@ func TestStoppedAndRestartedRedis(t *testing.T) {
 	}
 	if value := tier.Look(t.Context(), "k", 0).Value; value != nil {
 		t.Error("a flushed value came back")
-	}
-}
-
-func TestFullRedisOnlyDropsWrites(t *testing.T) {
-	srv := redistest.Start(t)
-	tier := open(t, srv.URL())
-	tier.set("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the write", func() bool { return tier.Look(t.Context(), "k", 0).Value != nil })
-	if _, err := srv.Do("CONFIG SET maxmemory 1"); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 3 {
-		tier.set(fmt.Sprint("more", i), make([]byte, 1000), time.Minute)
-	}
-	waittest.Until(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.metrics.writes.WithLabelValues("refused")) >= 3 })
-	if value := tier.Look(t.Context(), "k", 0).Value; value == nil {
-		t.Error("a full Redis cannot be read")
 	}
 }
 
@@ -192,8 +187,7 @@ func TestRubbishServer(t *testing.T) {
 }
 
 func TestQueueDropsAndNeverBlocks(t *testing.T) {
-	srv := redistest.Start(t)
-	tier := open(t, srv.URL(), func(c *Config) { c.Queue, c.QueueBytes = 8, 10_000 })
+	srv, tier := started(t, func(c *Config) { c.Queue, c.QueueBytes = 8, 10_000 })
 	srv.Freeze()
 	start := time.Now()
 	for i := range 1000 {
@@ -256,7 +250,7 @@ func TestLookReadsEachReplyForItself(t *testing.T) {
 			for _, command := range c.put {
 				server.Must(command)
 			}
-			tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+			tier := open(t, server.URL(), unhurried)
 			for range 10 {
 				f := tier.Look(t.Context(), "k", 0)
 				if got := (seen{string(f.Value), string(f.Failure), f.Leased}); got != c.want {

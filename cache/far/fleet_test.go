@@ -16,14 +16,11 @@ import (
 // runAll does once all that a tier can do.
 func runAll(t *testing.T, url string) {
 	t.Helper()
-	tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
+	tier := open(t, url, unhurried)
 	for i := range 20 { // of all slots
 		key := fmt.Sprint("key", i)
 		waittest.Until(t, "the first contact", func() bool { tier.Look(t.Context(), key, 0); return !tier.reads.blocked() })
-		held, release := tier.Lease(t.Context(), key, time.Minute)
-		if !held {
-			t.Fatal("a free lease was denied")
-		}
+		release := mustLease(t, tier, key)
 		if !tier.Look(t.Context(), key, 0).Leased {
 			t.Fatal("the lease is not seen")
 		}
@@ -102,8 +99,7 @@ func TestFrozenTLS(t *testing.T) {
 	server.Thaw()
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("k", []byte("v"), time.Minute)
-		v := tier.Look(t.Context(), "k", 0).Value
-		return v != nil
+		return tier.Look(t.Context(), "k", 0).Value != nil
 	})
 }
 
@@ -185,7 +181,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 // new master.
 func TestASlotThatMoves(t *testing.T) {
 	nodes := redistest.StartCluster(t, 3)
-	tier := open(t, nodes.URL(), func(c *Config) { c.Timeout = time.Second })
+	tier := open(t, nodes.URL(), unhurried)
 	tier.set("k", []byte("v"), time.Minute)
 	waittest.Until(t, "the write", empty(tier))
 	slot := redistest.Slot("k")

@@ -13,8 +13,7 @@ import (
 )
 
 func TestLeaseIsBounded(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	server, tier := started(t, unhurried)
 	for i, ttl := range []time.Duration{0, -time.Second, time.Microsecond, 24 * time.Hour, 20 * time.Second} {
 		held, release := tier.Lease(t.Context(), fmt.Sprint(i), ttl)
 		defer release()
@@ -28,16 +27,22 @@ func TestLeaseIsBounded(t *testing.T) {
 	}
 }
 
-// TestLeaseIsRenewedWhileItIsHeld: it outlives its first term, and ends with its
-// holder's.
-func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
-	begin := time.Now()
-	held, release := tier.Lease(t.Context(), "k", time.Minute)
+// mustLease takes a lease that no instance holds.
+func mustLease(t *testing.T, tier *Tier, key string) (release func()) {
+	t.Helper()
+	held, release := tier.Lease(t.Context(), key, time.Minute)
 	if !held {
 		t.Fatal("a free lease was denied")
 	}
+	return release
+}
+
+// TestLeaseIsRenewedWhileItIsHeld: it outlives its first term, and ends with its
+// holder's.
+func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
+	_, tier := started(t, unhurried)
+	begin := time.Now()
+	release := mustLease(t, tier, "k")
 	_, _ = tier.Lease(t.Context(), "short", leaseLife+leaseRenewal)
 	waittest.Until(t, "its first term to be over", func() bool {
 		if !tier.Look(t.Context(), "k", 0).Leased {
@@ -56,13 +61,10 @@ func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
 // TestLostReplyLeavesNoLease: Redis granted it, and the reply was lost.
 func TestLostReplyLeavesNoLease(t *testing.T) {
 	server := redistest.Start(t)
-	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	one, two := open(t, server.URL()), open(t, server.URL(), unhurried)
 	one.Look(t.Context(), "k", 0) // connects
 	server.Freeze()
-	held, release := one.Lease(t.Context(), "k", time.Minute)
-	if !held {
-		t.Fatal("a frozen Redis denies leases")
-	}
+	release := mustLease(t, one, "k")
 	server.Thaw()
 	waittest.Until(t, "the lease whose reply was lost", func() bool {
 		return two.Look(t.Context(), "k", 0).Leased
@@ -74,11 +76,8 @@ func TestLostReplyLeavesNoLease(t *testing.T) {
 // TestReleaseComesThroughAfterAFreeze: a failed release is retried.
 func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
 	server := redistest.Start(t)
-	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
-	held, release := one.Lease(t.Context(), "k", time.Minute)
-	if !held {
-		t.Fatal("a free lease was denied")
-	}
+	one, two := open(t, server.URL()), open(t, server.URL(), unhurried)
+	release := mustLease(t, one, "k")
 	server.Freeze()
 	release()
 	waittest.Until(t, "the release to fail", func() bool { return unhealthy(one) > 0 })
@@ -113,8 +112,7 @@ func TestLeaseGoesAfterWhatWasWritten(t *testing.T) {
 }
 
 func TestPanickingHolderReleasesTheLease(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	_, tier := started(t, unhurried)
 	func() {
 		defer func() { _ = recover() }()
 		_, release := tier.Lease(t.Context(), "k", time.Minute)
@@ -158,8 +156,7 @@ func TestLookForALease(t *testing.T) {
 // TestLooksForLeasesShareRoundTrips: each gets the lease of its own key.
 func TestLooksForLeasesShareRoundTrips(t *testing.T) {
 	const callers = 60
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 5 * time.Second })
+	server, tier := started(t, patient)
 	tier.Look(t.Context(), "x", time.Minute) // connects
 	server.Must("CONFIG RESETSTAT")
 	server.Must("CLIENT PAUSE 200 ALL")
@@ -198,8 +195,7 @@ func TestLookWhereLeasesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.Start(t)
-			tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+			server, tier := started(t, unhurried)
 			tier.Look(t.Context(), "first", time.Minute)
 			server.Must("SET sundry:k =00000000000001v")
 			server.Must(c.fail)
@@ -226,7 +222,7 @@ func TestLookWhereLeasesAreRefused(t *testing.T) {
 // TestLookForALeaseThatIsCutOff: nobody waits for a lease that was taken, and not told of.
 func TestLookForALeaseThatIsCutOff(t *testing.T) {
 	server := redistest.Start(t)
-	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	one, two := open(t, server.URL()), open(t, server.URL(), unhurried)
 	one.Look(t.Context(), "x", time.Minute) // connects
 	server.Freeze()
 	f := one.Look(t.Context(), "k", time.Minute)

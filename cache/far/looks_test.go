@@ -35,8 +35,7 @@ func commands(t *testing.T, server *redistest.Server) int {
 // has left.
 func TestLooksShareRoundTrips(t *testing.T) {
 	const callers = 60
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 5 * time.Second })
+	server, tier := started(t, patient)
 	for i := range callers {
 		server.Must(fmt.Sprintf("SET sundry:%d =00000000000001value-%d", i, i))
 		server.Must(fmt.Sprintf("SET sundry:failed:%d failure-%d", i, i))
@@ -131,8 +130,7 @@ func TestLookWaitsNoLongerThanItsPatience(t *testing.T) {
 
 // While large values are read, no look waits for the bytes of another.
 func TestLooksAfterALargeReplyAreAlone(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 5 * time.Second })
+	server, tier := started(t, patient)
 	tier.set("large", bytes.Repeat([]byte("x"), largeReply+1), time.Minute)
 	for value := []byte(nil); value == nil; {
 		value = tier.Look(t.Context(), "large", 0).Value

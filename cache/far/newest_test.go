@@ -64,7 +64,7 @@ func TestNothingOlderWins(t *testing.T) {
 		"what has an older layout, of before": {entry{text: "=123"}, older, "older"},
 	}
 	servers(t, func(t *testing.T, url string) {
-		one, two := open(t, url, func(c *Config) { c.Timeout = time.Second }), open(t, url, func(c *Config) { c.Timeout = time.Second })
+		one, two := open(t, url, unhurried), open(t, url, unhurried)
 		one.learnClock() // once: readings differ by some milliseconds, and here each counts
 		two.clock.ahead.Store(one.clock.ahead.Load())
 		two.clock.known.Store(true)
@@ -174,7 +174,7 @@ func TestTheClockOfRedisIsRead(t *testing.T) {
 // TestADeletionNamesWhatItDeletes.
 func TestADeletionNamesWhatItDeletes(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
-		tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
+		tier := open(t, url, unhurried)
 		created := time.Now().Truncate(time.Millisecond)
 		tier.Set("k", created, false, false, 1, ready([]byte("v"), time.Minute))
 		tier.Delete("k", created.Add(-time.Millisecond))
@@ -220,21 +220,20 @@ func TestAllThatIsFetchedReachesRedis(t *testing.T) {
 	}
 	t.Run("at once", func(t *testing.T) {
 		server := redistest.Start(t)
-		fill(open(t, server.URL(), func(c *Config) { c.Timeout = time.Second }))
+		fill(open(t, server.URL(), unhurried))
 		if n := count(t, server); n != values {
 			t.Errorf("%d of %d", n, values)
 		}
 	})
 	t.Run("paused for two seconds", func(t *testing.T) {
-		server := redistest.Start(t)
-		tier := open(t, server.URL(), func(c *Config) { c.OpenFor = 0 })
+		server, tier := started(t, func(c *Config) { c.OpenFor = 0 })
 		server.Must("CLIENT PAUSE 2000 ALL")
 		fill(tier)
 		waittest.Until(t, "Redis", func() bool { return count(t, server) == values })
 	})
 	t.Run("a Cluster of three", func(t *testing.T) {
 		nodes := redistest.StartCluster(t, 3)
-		fill(open(t, nodes.URL(), func(c *Config) { c.Timeout = time.Second }))
+		fill(open(t, nodes.URL(), unhurried))
 		if n := count(t, nodes...); n != values {
 			t.Errorf("%d of %d", n, values)
 		}
@@ -291,8 +290,7 @@ func TestPutBackBehindDeletions(t *testing.T) {
 
 // TestAValueThatPanicsIsDropped alone.
 func TestAValueThatPanicsIsDropped(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), withPanics(t))
+	_, tier := started(t, withPanics(t))
 	tier.Set("bad", time.Now(), false, false, 1, func() ([]byte, time.Duration) { panic("made of nothing") })
 	tier.set("good", []byte("v"), time.Minute)
 	waittest.Until(t, "the writes", empty(tier))
@@ -304,8 +302,7 @@ func TestAValueThatPanicsIsDropped(t *testing.T) {
 // TestALeaseThatIsNoneKeepsNobodyWaiting: whatever lies in its place goes once somebody
 // waits for it.
 func TestALeaseThatIsNoneKeepsNobodyWaiting(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	server, tier := started(t, unhurried)
 	for key, put := range map[string]string{"eternal": "SET sundry:lease:eternal x", "list": "RPUSH sundry:lease:list x", "long": "SET sundry:lease:long x PX 3600000"} {
 		server.Must(put)
 		if held, _ := tier.Lease(t.Context(), key, time.Minute); held {

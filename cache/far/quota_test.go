@@ -25,8 +25,7 @@ func takeQuota(t *testing.T, tier *Tier, name string, calls int, per time.Durati
 // TestAQuotaKeepsWithinAllItsBounds: those of a refresh are narrower, and what is counted
 // is the same.
 func TestAQuotaKeepsWithinAllItsBounds(t *testing.T) {
-	server := redistest.Start(t)
-	one := open(t, server.URL(), func(c *Config) { c.Timeout = 2 * time.Second })
+	server, one := started(t, func(c *Config) { c.Timeout = 2 * time.Second })
 	two := open(t, server.URL(), func(c *Config) { c.Timeout = 2 * time.Second })
 	answer, refresh := []bound{{8, time.Hour}}, []bound{{8, time.Hour}, {6, time.Hour}, {8, time.Hour}}
 	for i, step := range []struct {
@@ -57,8 +56,7 @@ func TestAQuotaKeepsWithinAllItsBounds(t *testing.T) {
 // TestAQuotaIsOfTheWholeFleet: however many ask at the same time, no more calls are
 // granted than there are, and the rest are told how long to wait.
 func TestAQuotaIsOfTheWholeFleet(t *testing.T) {
-	server := redistest.Start(t)
-	one := open(t, server.URL(), func(c *Config) { c.Timeout = 2 * time.Second })
+	server, one := started(t, func(c *Config) { c.Timeout = 2 * time.Second })
 	two := open(t, server.URL(), func(c *Config) { c.Timeout = 2 * time.Second })
 	var granted atomic.Int64
 	var wg sync.WaitGroup
@@ -107,8 +105,7 @@ func TestAQuotaIsRestored(t *testing.T) {
 }
 
 func TestAQuotaWithoutRedisIsAnErrorSoon(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL())
+	server, tier := started(t)
 	server.Freeze()
 	defer server.Thaw()
 	start := time.Now()

@@ -23,7 +23,7 @@ type member struct {
 func members(t *testing.T, url string, names ...string) (all []*member) {
 	t.Helper()
 	for _, name := range names {
-		tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
+		tier := open(t, url, unhurried)
 		all = append(all, &member{tier.Rates("test"), t, name})
 	}
 	return all
@@ -155,8 +155,7 @@ func TestRatesOfARedisThatForgotEverything(t *testing.T) {
 
 // TestRatesWithASickRedis end soon, with a reason, and go on when it is well.
 func TestRatesWithASickRedis(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 40 * time.Millisecond })
+	server, tier := started(t, func(c *Config) { c.Timeout = 40 * time.Millisecond })
 	e := tier.Rates("test")
 	try := func(ctx context.Context) error {
 		_, err := e.Exchange(ctx, Report{Secret: []byte("s"), Most: time.Minute})

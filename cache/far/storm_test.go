@@ -10,7 +10,6 @@ import (
 
 	"sundry/upstreams/lib/waittest"
 
-	"sundry/cache/far/redistest"
 	"sundry/cache/jitter"
 )
 
@@ -26,8 +25,7 @@ func (l *longest) took(start time.Time) {
 // TestNoCallIsOverItsBudget, whatever happens to Redis meanwhile; afterwards all
 // works again.
 func TestNoCallIsOverItsBudget(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Queue = 64 })
+	server, tier := started(t, func(c *Config) { c.Queue = 64 })
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	// Calls that ask Redis, those that must not block, and by how much the machine itself is late.
@@ -85,7 +83,6 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 	waittest.Until(t, "the queue to be empty", empty(tier))
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("after", []byte("v"), time.Minute)
-		v := tier.Look(t.Context(), "after", 0).Value
-		return v != nil
+		return tier.Look(t.Context(), "after", 0).Value != nil
 	})
 }

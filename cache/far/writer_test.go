@@ -31,7 +31,7 @@ func empty(tier *Tier) func() bool {
 
 func TestAddKeepsWhatIsThere(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
-		tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
+		tier := open(t, url, unhurried)
 		tier.set("k", []byte("first"), time.Minute)
 		tier.add("k", []byte("second"), time.Minute)
 		tier.add("brief", []byte("v"), 0)
@@ -43,8 +43,7 @@ func TestAddKeepsWhatIsThere(t *testing.T) {
 }
 
 func TestAddedValuesEnd(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	server, tier := started(t, unhurried)
 	tier.add("k", []byte("v"), time.Minute)
 	waittest.Until(t, "the value", func() bool { return tier.Look(t.Context(), "k", 0).Value != nil })
 	if reply := server.Must("TTL sundry:k"); reply != ":60\r\n" && reply != ":59\r\n" {
@@ -79,7 +78,7 @@ func TestWritesOfAKeyKeepTheirOrder(t *testing.T) {
 	if err := tier.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	check := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	check := open(t, server.URL(), unhurried)
 	for key, v := range want {
 		if got := check.Look(t.Context(), key, 0).Value; string(got) != v {
 			t.Errorf("%s: %.10q, want %.10q", key, got, v)
@@ -102,8 +101,7 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.Start(t)
-			tier := open(t, server.URL(), func(c *Config) { c.Queue = 8 })
+			server, tier := started(t, func(c *Config) { c.Queue = 8 })
 			for i := range 30 {
 				server.Must(fmt.Sprintf("SET sundry:%d =00000000000001v", i))
 			}
@@ -128,8 +126,7 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 
 // TestDeletionOfAFullRedis: it deletes while it refuses values.
 func TestDeletionOfAFullRedis(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, time.Hour })
+	server, tier := started(t, func(c *Config) { c.Timeout, c.OpenFor = time.Second, time.Hour })
 	server.Must("SET sundry:k =00000000000001v")
 	server.Must("CONFIG SET maxmemory 1")
 	for range 10 {
@@ -141,8 +138,7 @@ func TestDeletionOfAFullRedis(t *testing.T) {
 }
 
 func TestOldDeletionsAreStillCarriedOut(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	server, tier := started(t, unhurried)
 	server.Must("SET sundry:k =00000000000001v")
 	hour := time.Now().Add(-time.Hour)
 	tier.queue.push(&job{kind: writing, cacheKey: "old", key: "sundry:old", value: []byte("v"), ttl: time.Minute, at: hour})
@@ -194,8 +190,7 @@ func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
 
 // TestValueAfterADeletionToBeRetried is written, and not deleted by the retry.
 func TestValueAfterADeletionToBeRetried(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	server, tier := started(t, unhurried)
 	server.Must("SET sundry:k =00000000000001old")
 	server.Must("ACL SETUSER default -del")
 	tier.del("k")
@@ -248,8 +243,7 @@ func TestReleasesGoAlongWithWrites(t *testing.T) {
 }
 
 func TestAWriteThatReleasesALease(t *testing.T) {
-	server := redistest.Start(t)
-	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	server, tier := started(t, unhurried)
 	for name, c := range map[string]struct {
 		before, lease string // what is there; the lease's value
 		forbid        string
@@ -295,8 +289,7 @@ func TestAWriteThatReleasesALease(t *testing.T) {
 // TestAReleaseIsNotLostWithItsWrite where Redis refuses one of them.
 func TestAReleaseIsNotLostWithItsWrite(t *testing.T) {
 	for _, forbid := range []string{"set", "del"} {
-		server := redistest.Start(t)
-		tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+		server, tier := started(t, unhurried)
 		_, release := tier.Lease(t.Context(), "k", time.Minute)
 		server.Must("ACL SETUSER default -" + forbid)
 		server.Freeze()
