@@ -131,6 +131,7 @@ func TestSentinelOverTLS(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
 	runAll(t, "redis+cluster://"+nodes[0].Addr+","+nodes[1].Addr)
 	for _, n := range nodes {
@@ -180,6 +181,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 // TestASlotThatMoves is read and written all the time, and nobody pauses on the way to its
 // new master.
 func TestASlotThatMoves(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 3)
 	tier := open(t, nodes.URL(), unhurried)
 	tier.set("k", []byte("v"), time.Minute)

@@ -327,6 +327,7 @@ func withPanics(t *testing.T) func(*Config) {
 // TestANodeThatIsAwayHoldsUpNoOther: what the other nodes of a Cluster hold is written, and
 // the rest once the node is back.
 func TestANodeThatIsAwayHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
 	const values = 5000 // more than a pipeline of each shard for each node
 	nodes := redistest.StartCluster(t, 3, "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "60000")
 	tier := open(t, nodes.URL(), func(c *Config) { c.Timeout = 200 * time.Millisecond })

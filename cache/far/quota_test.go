@@ -120,6 +120,7 @@ func TestAQuotaWithoutRedisIsAnErrorSoon(t *testing.T) {
 }
 
 func TestAQuotaInACluster(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
 	tier := open(t, "redis+cluster://"+nodes[0].Addr, func(c *Config) { c.Timeout = 2 * time.Second })
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} { // of all slots

@@ -73,6 +73,7 @@ func meets(t *testing.T, url string) {
 func TestRatesAreShared(t *testing.T) { servers(t, meets) }
 
 func TestRatesAreSharedInACluster(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
 	meets(t, "redis+cluster://"+nodes[1].Addr)
 }
