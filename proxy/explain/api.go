@@ -53,7 +53,8 @@ func foretold(f *through.Foreseen, known bool) (outcome string, says words.Text)
 	case f.Selected != nil && f.Status.Hit:
 		return "hit", words.Say("served from the cache, the origin is not asked", "从缓存返回，不请求源站")
 	}
-	return map[string]string{"request": "passed"}[f.Status.Fwd] + map[string]string{"uri-miss": "miss", "vary-miss": "miss", "partial": "miss", "stale": "miss"}[f.Status.Fwd], whyForwarded(f)
+	outcomes := map[string]string{"request": "passed", "uri-miss": "miss", "vary-miss": "miss", "partial": "miss", "stale": "miss"}
+	return outcomes[f.Status.Fwd], whyForwarded(f)
 }
 
 // whyForwarded is why the origin is asked.

@@ -75,6 +75,16 @@ func (f *File) load() ([]byte, error) {
 // CompareAndSwap implements Store. The file is replaced as a whole: a crash leaves the old
 // one.
 func (f *File) CompareAndSwap(_ context.Context, old, value []byte) (bool, error) {
+	return f.replace(old, value, "")
+}
+
+// Repair implements Store. The damaged file is kept beside the new one.
+func (f *File) Repair(_ context.Context, damaged, value []byte) (bool, error) {
+	return f.replace(damaged, value, f.Path+".damaged")
+}
+
+// replace stores value in the place of old, which is kept in the file aside, if one is named.
+func (f *File) replace(old, value []byte, aside string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	have, err := f.load()
@@ -85,26 +95,10 @@ func (f *File) CompareAndSwap(_ context.Context, old, value []byte) (bool, error
 		f.mem = value
 		return true, nil
 	}
-	if err := durable.WriteFile(f.Path, value); err != nil {
-		return false, fmt.Errorf("write %s: %w", f.Path, err)
-	}
-	return true, nil
-}
-
-// Repair implements Store. The damaged file is kept beside the new one.
-func (f *File) Repair(_ context.Context, damaged, value []byte) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	have, err := f.load()
-	if err != nil || !bytes.Equal(have, damaged) {
-		return false, err
-	}
-	if f.Path == "" {
-		f.mem = value
-		return true, nil
-	}
-	if err := durable.WriteFile(f.Path+".damaged", damaged); err != nil {
-		return false, fmt.Errorf("keep the damaged settings: %w", err)
+	if aside != "" {
+		if err := durable.WriteFile(aside, old); err != nil {
+			return false, fmt.Errorf("keep the damaged settings: %w", err)
+		}
 	}
 	if err := durable.WriteFile(f.Path, value); err != nil {
 		return false, fmt.Errorf("write %s: %w", f.Path, err)

@@ -131,16 +131,22 @@ func TestALostAnswerIsLookedUp(t *testing.T) {
 	})
 }
 
+// rollBack changes the settings thrice, and some time later puts those after the first change
+// back into the store.
+func (f *fleet) rollBack(later time.Duration) {
+	f.change(ttl("1h", 0))
+	backup := f.stored()
+	f.change(ttl("2h", 0))
+	f.change(Change{Do: "purge", Target: "ip", Hard: true})
+	f.after(later)
+	f.connOne.put(backup)
+}
+
 // TestARolledBackStoreIsRestored: what was changed since stays in force, on every
 // instance, and is stored beyond both.
 func TestARolledBackStoreIsRestored(t *testing.T) {
 	withFleet(t, func(f *fleet) {
-		f.change(ttl("1h", 0))
-		backup := f.stored()
-		f.change(ttl("2h", 0))
-		f.change(Change{Do: "purge", Target: "ip", Hard: true})
-		f.after(time.Second)
-		f.connOne.put(backup)
+		f.rollBack(time.Second)
 		f.after(2 * pollInterval)
 		for _, at := range []*Replicator{f.one, f.two} {
 			if s := at.Settings(); s.Seq < 4 || s.ActiveCache(time.Now())["ip"]["ttl"] != "2h" || s.Purges["ip"].Hard.IsZero() {
@@ -164,12 +170,7 @@ func TestARolledBackStoreIsRestored(t *testing.T) {
 // noticed.
 func TestAChangeIsNotMadeOnARolledBackStore(t *testing.T) {
 	withFleet(t, func(f *fleet) {
-		f.change(ttl("1h", 0))
-		backup := f.stored()
-		f.change(ttl("2h", 0))
-		f.change(Change{Do: "purge", Target: "ip", Hard: true})
-		f.after(time.Millisecond)
-		f.connOne.put(backup)
+		f.rollBack(time.Millisecond)
 		s := f.change(Change{Do: "breaker", Target: "h", Force: "open"})
 		if s.Seq != 5 || s.ActiveCache(time.Now())["ip"]["ttl"] != "2h" || s.Purges["ip"].Hard.IsZero() || s.Breakers["h"].Force != "open" {
 			t.Errorf("%+v", s)
