@@ -52,10 +52,10 @@ func (s *Set) statusFeed(l i18n.Language, r *status.Report) (*Document, error) {
 		in := &r.Incidents[i]
 		var lines []string
 		for _, spell := range in.Spells {
-			lines = append(lines, spellWords(l, in, spell))
+			lines = append(lines, s.spellWords(l, in, spell))
 		}
 		f.Entries = append(f.Entries, feedEntry{
-			ID: r.ID(l.String() + " " + stamp(in.Begin)), Title: incidentTitle(l, in), Updated: stamp(in.Updated),
+			ID: r.ID(l.String() + " " + stamp(in.Begin)), Title: s.incidentTitle(l, in), Updated: stamp(in.Updated),
 			Links: []feedLink{here("alternate", StatusPath, "#"+incidentAnchor(in))}, Content: strings.Join(lines, "\n"),
 		})
 	}
@@ -71,8 +71,27 @@ func incidentAnchor(in *status.Incident) string {
 	return "incident-" + strconv.FormatInt(in.Begin.Unix(), 10)
 }
 
-func incidentTitle(l i18n.Language, in *status.Incident) string {
-	what := strings.Join(in.Endpoints(), l.Say(", ", "、")) + l.Say(": ", "：") + stateWord(l, in.State())
+// titleOf is what people call an endpoint or an API; its name where the catalog no longer has it.
+func (s *Set) titleOf(l i18n.Language, name string) string {
+	for _, e := range s.cfg.API.Endpoints {
+		if e.Name == name {
+			return l.Of(e.Title)
+		}
+	}
+	for _, a := range s.cfg.API.APIs {
+		if a.Name == name {
+			return l.Of(a.Title)
+		}
+	}
+	return name
+}
+
+func (s *Set) incidentTitle(l i18n.Language, in *status.Incident) string {
+	var titles []string
+	for _, name := range in.Endpoints() {
+		titles = append(titles, s.titleOf(l, name))
+	}
+	what := strings.Join(titles, l.Say(", ", "、")) + l.Say(": ", "：") + stateWord(l, in.State())
 	if in.Over() {
 		return what + l.Say(" (over)", "（已恢复）")
 	}
@@ -80,14 +99,14 @@ func incidentTitle(l i18n.Language, in *status.Incident) string {
 }
 
 // spellWords says when an endpoint was in trouble, and which and how if that is not in the title.
-func spellWords(l i18n.Language, in *status.Incident, s status.Spell) (words string) {
-	from, until := timeIn(l, s.From), timeIn(l, s.Until)
+func (s *Set) spellWords(l i18n.Language, in *status.Incident, of status.Spell) (words string) {
+	from, until := timeIn(l, of.From), timeIn(l, of.Until)
 	if len(in.Spells) > 1 {
-		words = s.Endpoint + l.Say(": ", "：") + stateWord(l, s.State) + l.Say(", ", "，")
+		words = s.titleOf(l, of.Endpoint) + l.Say(": ", "：") + stateWord(l, of.State) + l.Say(", ", "，")
 	}
 	words += from.Date + " " + from.Clock
 	switch {
-	case !s.Over:
+	case !of.Over:
 		words += l.Say(" until now", " 至今")
 	case until.Date == from.Date:
 		words += "–" + until.Clock

@@ -123,7 +123,7 @@ func TestFeed(t *testing.T) {
 	c := builtin(t)
 	s := setOf(t, c)
 	r := reportOf(c, goes)
-	for l, want := range map[i18n.Language]string{i18n.English: "ip: Failing", i18n.Chinese: "ip：故障"} {
+	for l, want := range map[i18n.Language]string{i18n.English: "IP address lookup: Failing", i18n.Chinese: "IP 归属地查询：故障"} {
 		feed := feedOf(t, s, l, r)
 		if feed.attr("lang") != l.Tag() || feed.all("updated")[0].Text != "2026-03-02T09:20:30Z" {
 			t.Errorf("%v: %v", feed.Attrs, feed.all("updated"))
@@ -168,5 +168,15 @@ func TestFeedIDsLast(t *testing.T) {
 	}
 	if got := slices.Compact(updates); len(got) != 2 || got[0] != "2026-03-02T10:20:30Z" || got[1] != "2026-03-02T10:50:30Z" {
 		t.Errorf("updated %q", got)
+	}
+}
+
+// TestTitleOf: an endpoint that has left the catalog keeps its name in the incidents of before.
+func TestTitleOf(t *testing.T) {
+	s := setOf(t, builtin(t))
+	for name, want := range map[string]string{"kd": "快递查询", "gone": "gone"} {
+		if got := s.titleOf(i18n.Chinese, name); got != want {
+			t.Errorf("%s is called %q, want %q", name, got, want)
+		}
 	}
 }

@@ -91,8 +91,8 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 		"time":  func(at time.Time) statusTime { return timeIn(l, at) },
 		"bar":   oneBar,
 		// Of its incidents.
-		"title": func(in *status.Incident) string { return incidentTitle(l, in) },
-		"spell": func(in *status.Incident, of status.Spell) string { return spellWords(l, in, of) }, "anchor": incidentAnchor,
+		"title": func(in *status.Incident) string { return s.incidentTitle(l, in) },
+		"spell": func(in *status.Incident, of status.Spell) string { return s.spellWords(l, in, of) }, "anchor": incidentAnchor,
 		// menu lists what the reference has pages of, beginning with is the place of a name in it.
 		"menu":   func() []homeGroup { return s.groups(l) },
 		"around": func(name string) neighbours { return s.around(l, name) },
