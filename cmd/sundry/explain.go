@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
 	}
 	c, _ := e.flags().loadConfig(w, nil) // of mistakes, the catalog tells
 	if e.Admin != "" {
-		c.Admin = e.Admin
+		c.Admin = strings.TrimSuffix(strings.TrimPrefix(e.Admin, "http://"), "/")
 	}
 	status, body, err := e.post(w, c)
 	answer, refused := &explain.Explanation{}, struct{ Error string }{}
@@ -121,6 +122,9 @@ func (e *explainCmd) post(w *process, c *config.Config) (status int, body []byte
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return 0, nil, failed.Err // without the URL, which nobody has typed
+	}
 	if err != nil {
 		return 0, nil, err
 	}
