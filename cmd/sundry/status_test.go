@@ -65,7 +65,7 @@ func TestStatusOutlivesARestart(t *testing.T) {
 				t.Errorf("incidents %+v", s.Incidents)
 			}
 			_, page := mustGet(t, three.public+"/status.atom?lang=en")
-			if !strings.Contains(page, "<title>greeter: Failing</title>") {
+			if !strings.Contains(page, "<title>A test: Failing</title>") {
 				t.Error(page)
 			}
 		})
