@@ -3,7 +3,6 @@ package declare
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -233,11 +232,12 @@ func (c *checker) allowed(path string, n *yaml.Node, k *Key) {
 	if n.Kind != yaml.ScalarNode || n.Value == "" || isNull(n) {
 		return
 	}
-	v, err := strconv.ParseFloat(n.Value, 64)
+	var v float64
+	isNumber := n.Load(&v) == nil // in whichever of YAML's notations: 0x9 and .inf are numbers, too
 	switch {
 	case len(k.Enum) > 0 && !slices.Contains(k.Enum, n.Value):
 		c.problems.Add(n.Line, "%s: expected %s, got %q", path, either(k.Enum), n.Value)
-	case err == nil && (v < k.bound(k.Least, math.Inf(-1)) || v > k.bound(k.Most, math.Inf(1))):
+	case isNumber && !k.admits(v):
 		c.problems.Add(n.Line, "%s: expected %s, got %s", path, k.bounds(), n.Value)
 	}
 }

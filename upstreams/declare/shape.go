@@ -74,12 +74,11 @@ type Key struct {
 	One, Any string
 }
 
-// bound is the number that a bound of the key stands for; otherwise where there is none.
-func (k *Key) bound(text string, otherwise float64) float64 {
-	if v, err := strconv.ParseFloat(text, 64); err == nil {
-		return v
-	}
-	return otherwise
+// admits reports whether a number is within the bounds of the key. What is no number (.nan) is within none.
+func (k *Key) admits(v float64) bool {
+	least, noLeast := strconv.ParseFloat(k.Least, 64)
+	most, noMost := strconv.ParseFloat(k.Most, 64)
+	return (noLeast != nil || v >= least) && (noMost != nil || v <= most)
 }
 
 // bounds says between which numbers a value is.
