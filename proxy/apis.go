@@ -196,7 +196,7 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, res *through.Result, 
 	if res.Err != nil && outcome != outcomeDisconnected {
 		attrs = append(attrs, slog.String("cause", res.Err.Error()))
 	}
-	s.cfg.Log.LogAttrs(ctx, level, RequestMessage, attrs...)
+	s.writeLine(ctx, level, RequestMessage, attrs)
 }
 
 // outcomeOfAPI is how a request for an API was answered. What the origin answered is no error, whatever its status.

@@ -111,8 +111,8 @@ func (s *Server) log(req *request, took time.Duration) {
 	s.writeLine(ctx, level, RequestMessage, attrs)
 }
 
-// writeLine does what LogAttrs does, without looking for the place that it is called from, which
-// no line tells.
+// writeLine does what LogAttrs does where the level is enabled, without looking for the place that
+// it is called from, which no line tells.
 func (s *Server) writeLine(ctx context.Context, level slog.Level, message string, attrs []slog.Attr) {
 	line := slog.NewRecord(time.Now(), level, message, 0)
 	line.AddAttrs(attrs...)

@@ -273,7 +273,7 @@ func each(err error) []error {
 
 // subjects are the names of all endpoints, and of all sources as endpoint/source.
 func subjects(set *catalog.Catalog) []string {
-	names := set.Off
+	names := slices.Clone(set.Off)
 	for _, e := range set.Endpoints {
 		names = append(names, e.Name)
 		for _, chain := range e.Chains {

@@ -95,11 +95,11 @@ func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
 
 func resultOfCall(err error) string {
 	var timeout net.Error
-	var throttled *host.ThrottledError
+	_, throttled := errors.AsType[*host.ThrottledError](err)
 	switch {
 	case err == nil:
 		return "success"
-	case errors.As(err, &throttled):
+	case throttled:
 		return "throttled"
 	case errors.Is(err, host.ErrRejected):
 		return "rejected"

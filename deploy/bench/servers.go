@@ -16,7 +16,7 @@ const (
 	sundryPlain   = "sundry-plain"   // the same with express: false
 	sundryFetches = "sundry-fetches" // asks the bench's upstream
 	sundryRedis   = "sundry-redis"   // with Redis, and more keys there than its near tier holds
-	sundryKeeps   = "sundry-keeps"   // the same with a snapshot
+	sundryKeeps   = "sundry-keeps"   // as sundry-fetches, with a snapshot
 	sundryStores  = "sundry-stores"  // asks the bench's upstream, and stores in Redis
 	sundryRoomy   = "sundry-roomy"   // with a near tier of 1 GiB
 	sundrySheds   = "sundry-sheds"   // with the usual limits, but for the rate of a client

@@ -221,8 +221,8 @@ func notConnected(err error) bool {
 
 // isThrottled reports whether nothing was sent because the quota is used up.
 func isThrottled(err error) bool {
-	var throttled *host.ThrottledError
-	return errors.As(err, &throttled)
+	_, ok := errors.AsType[*host.ThrottledError](err)
+	return ok
 }
 
 // isTarget reports whether a host is one of the origin's addresses.

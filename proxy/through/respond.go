@@ -225,23 +225,21 @@ var (
 
 // failOrigin answers that the origin could not be asked.
 func (c *call) failOrigin(a *answer) {
-	status := http.StatusBadGateway
-	if isTimeout(a.err) || errors.Is(a.err, context.DeadlineExceeded) {
-		status = http.StatusGatewayTimeout
-	}
-	text := errNoAnswer
-	var throttled *host.ThrottledError
+	status, text, after := http.StatusServiceUnavailable, errNoAnswer, retryAfter
+	throttled, isQuota := errors.AsType[*host.ThrottledError](a.err)
 	switch {
 	case errors.Is(a.err, ErrShed):
-		status, text = http.StatusServiceUnavailable, ErrShed
-	case errors.As(a.err, &throttled):
-		status, text = http.StatusServiceUnavailable, errThrottled
-		c.w.Header()["Retry-After"] = []string{itoa(int64(throttled.Wait/time.Second) + 1)}
+		text = ErrShed
+	case isQuota:
+		text, after = errThrottled, itoa(int64(throttled.Wait/time.Second)+1)
 	case errors.Is(a.err, host.ErrRejected), errors.Is(a.err, host.ErrBusy):
-		status = http.StatusServiceUnavailable
+	case isTimeout(a.err), errors.Is(a.err, context.DeadlineExceeded):
+		status, after = http.StatusGatewayTimeout, ""
+	default:
+		status, after = http.StatusBadGateway, ""
 	}
-	if status == http.StatusServiceUnavailable && throttled == nil {
-		c.w.Header()["Retry-After"] = []string{retryAfter}
+	if after != "" {
+		c.w.Header()["Retry-After"] = []string{after}
 	}
 	c.w.Cache, c.w.Err = a.status, a.err
 	c.w.Header()["Cache-Status"] = []string{a.status.String()}

@@ -21,7 +21,7 @@ export async function load() {
 export function view({ apis, entries, total, bytes: size, wrong }, { refresh }) {
   const heads = [t("API"), t("Requests"), t("From cache"), t("Errors"), t("Origin"), t("Kept"), t("Actions")];
   return h("section", null, apis.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance.")),
-    table(t("APIs"), heads, apis.map((a) => ({ key: a.name, cells: cells(a, refresh) })), t("No file of the catalog has an API with proxy:.")),
+    table(t("APIs"), heads, apis.map((a) => ({ key: a.name, cells: cells(a, refresh) })), t("No file of the catalog has an API with proxy:."), { name: "apis" }),
     chosen && kept(apis, entries, total, size, wrong, refresh));
 }
 
@@ -51,7 +51,7 @@ function kept(apis, entries, total, size, wrong, refresh) {
       value && !wrong && button(t("Purge these…"), t("Make all of them stale, or remove them"), () => purge(name, "", refresh, { [by]: value }), { about: value }),
       h("span", { class: "soft", role: "status" }, wrong || t("{entries} in this instance's memory, {size}.", { entries: plural(total, "entry", "entries"), size: bytes(size) }))),
     table(t("Entries of {name}", { name }), ["URL", t("Status"), t("State"), t("Age"), t("Fresh for"), t("Size"), t("Actions")],
-      entries.map((e, i) => ({ key: `${e.url} ${i}`, cells: row(name, e, refresh) })), t("Nothing is cached here.")),
+      entries.map((e, i) => ({ key: `${e.url} ${i}`, cells: row(name, e, refresh) })), t("Nothing is cached here."), { name: "entries" }),
     more(total, entries.length, limit, () => {
       limit = most;
       refresh();

@@ -75,11 +75,12 @@ export const button = (label, title, onclick, { about, ...attributes } = {}) => 
 export const badge = (kind, sign, word, title) => h("span", { class: `badge ${kind}`, title }, h("span", { "aria-hidden": "true" }, sign), word);
 
 // table of rows, each {key, class, cells}. Its roles are spelled out because on
-// a narrow screen its rows are cards.
+// a narrow screen its rows are cards. order has its name for the style sheet, and
+// how it is sorted if it can be.
 export function table(label, heads, rows, empty, order) {
   if (rows.length === 0) return h("p", { class: "empty" }, empty);
   const head = (text, i) => {
-    if (!order?.sortable(i)) return h("th", { role: "columnheader", scope: "col" }, text);
+    if (!order?.sortable?.(i)) return h("th", { role: "columnheader", scope: "col" }, text);
     const by = order.state.column === i, sign = order.state.down ? "▾" : "▴";
     return h("th", { role: "columnheader", scope: "col", "aria-sort": by && (order.state.down ? "descending" : "ascending") },
       h("button", { type: "button", class: "sort", onclick: () => order.sortBy(i) }, text, h("span", { "aria-hidden": "true" }, by ? ` ${sign}` : "")));

@@ -73,15 +73,11 @@ func incidentAnchor(in *status.Incident) string {
 
 // titleOf is what people call an endpoint or an API; its name where the catalog no longer has it.
 func (s *Set) titleOf(l i18n.Language, name string) string {
-	for _, e := range s.cfg.API.Endpoints {
-		if e.Name == name {
-			return l.Of(e.Title)
-		}
+	if e, ok := s.cfg.API.Get(name); ok {
+		return l.Of(e.Title)
 	}
-	for _, a := range s.cfg.API.APIs {
-		if a.Name == name {
-			return l.Of(a.Title)
-		}
+	if a, ok := s.cfg.API.API(name); ok {
+		return l.Of(a.Title)
 	}
 	return name
 }
