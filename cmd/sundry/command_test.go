@@ -346,7 +346,7 @@ func dependencies() map[string][]string {
 		"proxy/live":      {"cache/durable", "cache/far", "cache/jitter", "cache/policy", "metrics", "upstreams/host", "metrics/words"},
 		"proxy/autopilot": {"cache/advise", "cache/jitter", "metrics", "proxy/live"},
 		"proxy/admin": {
-			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/explain", "proxy/site/status", "proxy/site/i18n", "proxy/live", "proxy/through", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
+			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/explain", "proxy/ratelimit", "proxy/site/status", "proxy/site/i18n", "proxy/live", "proxy/through", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "metrics/words",
 		},
 		"proxy/listener":   {"metrics"},

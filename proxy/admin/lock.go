@@ -103,7 +103,7 @@ func requireLoopbackHost(next http.Handler) http.Handler {
 // requireToken accepts only requests with the token, as a bearer token or, since
 // browsers can send that, as the password of any user. Hashes are compared in
 // constant time, so that the time reveals neither the token's length nor its content.
-// Requests from addresses that sent wrong tokens are delayed before that. The console's
+// Those of addresses that sent many wrong ones are refused all the same. The console's
 // files need no token.
 func requireToken(next http.Handler, token string, logins *logins) http.Handler {
 	want := sha256.Sum256([]byte(token))
@@ -116,22 +116,20 @@ func requireToken(next http.Handler, token string, logins *logins) http.Handler 
 		if _, password, basic := r.BasicAuth(); basic {
 			sent, ok = password, true
 		}
-		from := client(r)
-		if ok && !logins.wait(r.Context(), from) {
-			tooMany(w, r)
+		if !ok || sent == "" {
+			unauthorized(w, r)
 			return
 		}
 		got := sha256.Sum256([]byte(sent))
 		right := subtle.ConstantTimeCompare(got[:], want[:]) == 1
-		switch {
-		case ok && right:
-			logins.succeed(from)
+		switch wait, ok := logins.look(r, right); {
+		case !ok:
+			tooMany(w, r, wait)
+		case right:
 			next.ServeHTTP(w, r)
-			return
-		case ok && sent != "":
-			logins.fail(from, r)
+		default:
+			unauthorized(w, r)
 		}
-		unauthorized(w, r)
 	})
 }
 

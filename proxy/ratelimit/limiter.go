@@ -87,7 +87,12 @@ func (l *Limiter) Burst() (requests int64, restored time.Duration) {
 }
 
 // Allow counts a request at now, unless the client is over its limit.
-func (l *Limiter) Allow(from netip.Addr, now time.Time) Allowance {
+func (l *Limiter) Allow(from netip.Addr, now time.Time) Allowance { return l.answer(from, now, true) }
+
+// Ask is what Allow would answer. It counts nothing.
+func (l *Limiter) Ask(from netip.Addr, now time.Time) Allowance { return l.answer(from, now, false) }
+
+func (l *Limiter) answer(from netip.Addr, now time.Time, counted bool) Allowance {
 	if l == nil {
 		return Allowance{OK: true}
 	}
@@ -103,8 +108,10 @@ func (l *Limiter) Allow(from netip.Addr, now time.Time) Allowance {
 	if full += l.interval; full-t > l.burst {
 		return Allowance{Low: true, Next: time.Duration(full - t - l.burst)}
 	}
-	s.store(b, way, known, slot{who, full})
-	s.untold[b][way]++
+	if counted {
+		s.store(b, way, known, slot{who, full})
+		s.untold[b][way]++
+	}
 	return l.allowance(full - t)
 }
 
