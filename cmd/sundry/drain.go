@@ -113,5 +113,4 @@ func (s *server) close() {
 	}
 	s.env.CloseIdle()
 	s.front.CloseIdle()
-	s.log.Info("stopped")
 }

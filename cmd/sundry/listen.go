@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -20,7 +21,13 @@ import (
 
 // run listens, serves and, when ctx ends, drains.
 func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
-	defer s.close()
+	serving := false
+	defer func() {
+		s.close()
+		if serving { // else nothing had started that has stopped
+			s.log.Info("stopped")
+		}
+	}()
 	// Beside another process, the public address is opened last: from then on the kernel
 	// gives this process its part of the connections. Else it is opened first, so that a
 	// mistake shows at once.
@@ -34,7 +41,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 		if !s.config.ReusePort {
 			_ = s.listener.Close()
 		}
-		return cannotListen("admin", "--admin", s.config.Admin, err)
+		return s.cannotListen("admin", "--admin", s.config.Admin, err)
 	}
 	s.catchUp(ctx)
 	adminServer := newHTTPServer(adminHandler, s.log)
@@ -64,6 +71,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	group.Go(s.panics.FuncErr(panics.Listener, publicServer.run))
 	s.begin(ctx, &loops)
 	s.front.SetReady(true)
+	serving = true
 	pages := s.addresses(s.listener.Addr(), private.Addr())
 	s.log.Info("serving", "public", s.listener.Addr().String(), "admin", private.Addr().String(),
 		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version(), "home", pages[0].url, "console", pages[len(pages)-1].url)
@@ -100,7 +108,7 @@ func (s *server) listen(ctx context.Context) error {
 		err = s.listener.Open(ctx, s.config.Listen, s.config.ReusePort)
 	}
 	if err != nil {
-		return cannotListen("public", "--listen", s.config.Listen, err)
+		return s.cannotListen("public", "--listen", s.config.Listen, err)
 	}
 	return nil
 }
@@ -109,26 +117,40 @@ func (s *server) listen(ctx context.Context) error {
 const windowsInUse = syscall.Errno(10048)
 
 // cannotListen says what to do if another process listens on the address.
-func cannotListen(listener, flag, address string, err error) error {
+func (s *server) cannotListen(listener, flag, address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse) {
-		return fmt.Errorf("%s listener: %w: another process listens there; choose another address, for example %s %s", listener, err, flag, nextTo(address))
+		free := nextTo(address, s.config.Listen, s.config.Admin)
+		return fmt.Errorf("%s listener: %w: another process listens there; choose another address, for example %s %s", listener, err, flag, free)
 	}
 	return fmt.Errorf("%s listener: %w", listener, err)
 }
 
-// nextTo is an address with a port next to that of another one.
-func nextTo(address string) string {
+// nextTo is an address with a port near that of another one, which the listeners at these addresses do not want.
+func nextTo(address string, listeners ...string) string {
 	host, port, _ := net.SplitHostPort(address)
 	n, err := strconv.Atoi(port)
-	switch {
-	case err != nil:
-		n = 8081 // the port has a name
-	case n == 65535:
-		n--
-	default:
-		n++
+	if err != nil {
+		n = 8080 // the port has a name
+	}
+	wanted := []int{n}
+	for _, l := range listeners {
+		wanted = append(wanted, portOf(l))
+	}
+	step := 1
+	if n+len(wanted) > 65535 {
+		step = -1
+	}
+	for slices.Contains(wanted, n) {
+		n += step
 	}
 	return net.JoinHostPort(host, strconv.Itoa(n))
+}
+
+// portOf is the number of the port of an address; 0 where there is none.
+func portOf(address string) int {
+	_, port, _ := net.SplitHostPort(address)
+	n, _ := net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
+	return n
 }
 
 // notify tells systemd the state of this process.

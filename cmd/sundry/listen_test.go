@@ -48,13 +48,20 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	for flag, url := range map[string]string{"--listen": taken.public, "--admin": taken.admin} {
 		address := strings.TrimPrefix(url, "http://")
 		args := []string{"serve", "--replay", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", flag, address}
-		_, _, err := call(t, few, args...)
+		_, log, err := call(t, few, args...)
 		if err == nil || !strings.Contains(err.Error(), "another process listens there; choose another address, for example "+flag+" 127.0.0.1:") || strings.HasSuffix(err.Error(), address) {
 			t.Errorf("%s: %v", flag, err)
 		}
+		if strings.Contains(log, "stopped") {
+			t.Errorf("%s: nothing had started, yet something stopped: %s", flag, log)
+		}
 	}
-	for given, want := range map[string]string{":8080": ":8081", "[::1]:9090": "[::1]:9091", "localhost:65535": "localhost:65534"} {
-		if got := nextTo(given); got != want {
+	for given, want := range map[string]string{
+		":8080": ":8081", "[::1]:9090": "[::1]:9091", "localhost:65535": "localhost:65534", ":http": ":8081",
+		":8080 127.0.0.1:8081": ":8082", ":9089 127.0.0.1:9090": ":9091", "127.0.0.1:8081 :8082 :8083": "127.0.0.1:8084", ":65534 :65535": ":65533", ":79 :http": ":81",
+	} {
+		all := strings.Fields(given)
+		if got := nextTo(all[0], all[1:]...); got != want {
 			t.Errorf("next to %s: %s, want %s", given, got, want)
 		}
 	}
