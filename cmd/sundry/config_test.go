@@ -31,7 +31,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"listen: 'http://a:80'":                         `1: listen: "http://a:80": expected an address and a port, such as :8080`,
 		"admin: localhost":                              `1: admin: "localhost": expected an address and a port, such as 127.0.0.1:9090`,
 		"admin: ':9090'":                                `1: admin: ":9090": the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1`,
-		"catalog: /does/not/exist":                      `1: catalog: "/does/not/exist": stat /does/not/exist: no such file or directory`,
+		"catalog: /does/not/exist":                      `1: catalog: "/does/not/exist": no such file or directory; expected a directory, such as /etc/sundry/catalog`,
 		"base_path: tools/":                             `1: base_path: "tools/": expected a path that begins with a slash and does not end with one, such as /tools`,
 		"base_path: /a//b":                              `1: base_path: "/a//b": expected a path that begins with a slash and does not end with one, such as /tools`,
 		"base_path: '/a?b'":                             `1: base_path: "/a?b": expected a path that begins with a slash and does not end with one, such as /tools`,
@@ -63,7 +63,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"proxies: direct":                               `1: proxies: expected an endpoint, or an endpoint and a source, with the URL of its proxy or direct, such as vidparse=socks5://127.0.0.1:1080 or vidparse/bilibili=direct`,
 		"geo_file: city.csv":                            `1: geo_file: "city.csv": expected files ending in .mmdb or .xdb, such as /var/lib/sundry/city.mmdb`,
 		"geo_file:\n  - city.csv":                       `2: geo_file: "city.csv": expected files ending in .mmdb or .xdb, such as /var/lib/sundry/city.mmdb`,
-		"geo_file: /none/city.mmdb":                     `1: geo_file: "/none/city.mmdb": stat /none/city.mmdb: no such file or directory`,
+		"geo_file: /none/city.mmdb":                     `1: geo_file: "/none/city.mmdb": no such file or directory; expected files ending in .mmdb or .xdb`,
 		"state: /none/state":                            `1: state: "/none/state": expected a file in a directory that exists, such as /var/lib/sundry/state`,
 		"cache: {snapshot: /none/snapshot}":             `1: cache.snapshot: "/none/snapshot": expected a file in a directory that exists, such as /var/lib/sundry/snapshot`,
 		"drain_delay: 5":                                `1: drain_delay: "5": expected a duration from 0s to 10m, such as 5s`,
@@ -128,10 +128,10 @@ func TestMistakesInVariablesAndFlags(t *testing.T) {
 	t.Parallel()
 	few := onlyIn(t)["SUNDRY_CONFIG"]
 	for variable, want := range map[string]string{
-		"SUNDRY_LIMITS_IN_FLIGHT=-1":                  `SUNDRY_LIMITS_IN_FLIGHT: limits.in_flight: "-1": expected a whole number`,
-		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: cache.memory: "x": expected 8MiB to 1024GiB`,
-		"SUNDRY_TRUSTED_PROXIES=::1,x":                `SUNDRY_TRUSTED_PROXIES: trusted_proxies: "::1,x": expected an address range`,
-		"SUNDRY_ADMIN=:1":                             `SUNDRY_ADMIN: admin: ":1": the admin listener beyond loopback needs a token`,
+		"SUNDRY_LIMITS_IN_FLIGHT=-1":                  `SUNDRY_LIMITS_IN_FLIGHT: "-1": expected a whole number`,
+		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: "x": expected 8MiB to 1024GiB`,
+		"SUNDRY_TRUSTED_PROXIES=::1,x":                `SUNDRY_TRUSTED_PROXIES: "::1,x": expected an address range`,
+		"SUNDRY_ADMIN=:1":                             `SUNDRY_ADMIN: ":1": the admin listener beyond loopback needs a token`,
 		"SUNDRY_ENDPOINTS={ip: {cach: {}}}":           `SUNDRY_ENDPOINTS:1: unknown key cach in ip; did you mean cache? Expected one of cache, through`,
 		"SUNDRY_ENDPOINTS={ip: {cache: {ttl: soon}}}": `SUNDRY_ENDPOINTS:1: ip.cache.ttl: duration "soon"`,
 	} {
@@ -140,7 +140,7 @@ func TestMistakesInVariablesAndFlags(t *testing.T) {
 			t.Errorf("%s: %v\n%s", variable, err, errs)
 		}
 	}
-	if _, _, err := call(t, nil, "serve", "--log-level", "loud"); err == nil || err.Error() != `--log-level: log_level: "loud": expected debug, info, warn or error, such as info` {
+	if _, _, err := call(t, nil, "serve", "--log-level", "loud"); err == nil || err.Error() != `--log-level: "loud": expected debug, info, warn or error, such as info` {
 		t.Error(err)
 	}
 	_, errs, err := call(t, map[string]string{"SUNDRY_MEMORY": "64MiB", "SUNDRY_CACHE_MEMORY": "64MiB", "SUNDRY_CONFIG": few}, "check")

@@ -63,7 +63,7 @@ func TestProxiesOfUnknownSources(t *testing.T) {
 	if _, errs, err := call(t, nil, "check", "--config", file); err == nil || !strings.Contains(errs, file+":3: proxies: vidparze: unknown endpoint or source; did you mean vidparse?") {
 		t.Errorf("%v %s", err, errs)
 	}
-	if _, errs, err := call(t, map[string]string{"SUNDRY_PROXIES": "ip/nobody=direct,kd/kuaidi100=http://u:geheim@a"}, "check"); err == nil || !strings.Contains(errs, "SUNDRY_PROXIES: proxies: ip/nobody: unknown endpoint or source") || strings.Contains(errs, "kuaidi") {
+	if _, errs, err := call(t, map[string]string{"SUNDRY_PROXIES": "ip/nobody=direct,kd/kuaidi100=http://u:geheim@a"}, "check"); err == nil || !strings.Contains(errs, "SUNDRY_PROXIES: ip/nobody: unknown endpoint or source") || strings.Contains(errs, "kuaidi") {
 		t.Errorf("%v %s", err, errs)
 	}
 }

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -137,7 +138,7 @@ func (c *Config) assign(s *setting, text string, at place) error {
 		return nil // the same as not set
 	}
 	if err := s.read(c, text); err != nil {
-		return at.mistake(s.mistake(text, err))
+		return at.mistake(s.key, s.mistake(text, err))
 	}
 	c.places[s.key] = at
 	return nil
@@ -181,7 +182,7 @@ func (c *Config) readEndpoints(text string) error {
 
 // Mistake says what is wrong with a setting, and where it was set.
 func (c *Config) Mistake(key, text string) error {
-	return c.places[key].mistake(key + ": " + text)
+	return c.places[key].mistake(key, text)
 }
 
 // place is where a setting was set: in a line of a file, or in a variable or
@@ -192,10 +193,10 @@ type place struct {
 	name string
 }
 
-// mistake says what is wrong at the place.
-func (p place) mistake(text string) error {
+// mistake says what is wrong with a setting at the place. A variable or a flag names the setting itself.
+func (p place) mistake(key, text string) error {
 	if p.file != "" {
-		return catalog.Mistake{File: p.file, Line: p.line, Msg: text}
+		return catalog.Mistake{File: p.file, Line: p.line, Msg: key + ": " + text}
 	}
-	return fmt.Errorf("%s: %s", p.name, text)
+	return fmt.Errorf("%s: %s", cmp.Or(p.name, key), text)
 }

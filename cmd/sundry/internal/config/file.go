@@ -54,7 +54,7 @@ type fileReader struct {
 
 // wrong adds a mistake in the line of a node.
 func (r *fileReader) wrong(n *yaml.Node, format string, args ...any) {
-	r.mistakes = append(r.mistakes, r.at(n).mistake(fmt.Sprintf(format, args...)))
+	r.mistakes = append(r.mistakes, catalog.Mistake{File: r.config.File, Line: n.Line, Msg: fmt.Sprintf(format, args...)})
 }
 
 func (r *fileReader) at(n *yaml.Node) place { return place{file: r.config.File, line: n.Line} }
@@ -153,7 +153,7 @@ func (r *fileReader) single(s *setting, n *yaml.Node) {
 		err = s.read(r.config, n.Value)
 	}
 	if err != nil {
-		r.wrong(n, "%s", s.mistake(n.Value, err))
+		r.wrong(n, "%s: %s", s.key, s.mistake(n.Value, err))
 		return
 	}
 	r.config.places[s.key] = r.at(n)
@@ -178,7 +178,7 @@ func (r *fileReader) list(s *setting, n *yaml.Node, items []*yaml.Node) {
 	for i, item := range items {
 		texts[i] = resolved(item).Value
 		if err := s.items(&Config{}, texts[i:i+1]); err != nil {
-			r.wrong(item, "%s", s.mistake(texts[i], err))
+			r.wrong(item, "%s: %s", s.key, s.mistake(texts[i], err))
 		}
 	}
 	if len(r.mistakes) == before {

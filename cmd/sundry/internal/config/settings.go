@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -54,14 +55,19 @@ func (s *setting) variables() []string {
 
 // mistake says what is wrong with a value.
 func (s *setting) mistake(value string, err error) string {
-	text := s.key + ": "
+	text := ""
 	if !s.secret {
-		text += strconv.Quote(value) + ": "
+		text = strconv.Quote(value) + ": "
 	}
-	if !errors.Is(err, errInvalid) {
-		return text + err.Error()
+	expected := "expected " + s.expected + ", such as " + s.example
+	file, ofFile := errors.AsType[*fs.PathError](err)
+	switch {
+	case errors.Is(err, errInvalid):
+		return text + expected
+	case ofFile: // without its path, which is the value
+		return text + file.Err.Error() + "; " + expected
 	}
-	return text + "expected " + s.expected + ", such as " + s.example
+	return text + err.Error()
 }
 
 // single makes a setting of one value, which is stored in a field of the
