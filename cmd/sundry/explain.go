@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
-	"sundry/cmd/sundry/internal/config"
 	"sundry/proxy/explain"
 	"sundry/proxy/site/i18n"
 )
@@ -21,7 +21,7 @@ import (
 type explainCmd struct {
 	Config  string   `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
 	Catalog string   `help:"Explain by this catalog alone, and ask no running instance." type:"path" placeholder:"DIR"`
-	Admin   string   `help:"Address of the server's admin listener, if given to it by a flag." placeholder:"ADDR"`
+	Admin   string   `help:"The server's admin listener, if given to it by a flag: an address such as 127.0.0.1:9090, or the URL of its console (http or https)." placeholder:"ADDR"`
 	Header  []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." placeholder:"FIELD" sep:"none"`
 	JSON    bool     `name:"json" help:"Print it as JSON."`
 	URL     string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." complete:"addresses"`
@@ -81,11 +81,11 @@ func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
 	if e.Catalog != "" {
 		return nil, &noInstance{}
 	}
-	c, _ := e.flags().loadConfig(w, nil) // of mistakes, the catalog tells
-	if e.Admin != "" {
-		c.Admin = strings.TrimSuffix(strings.TrimPrefix(e.Admin, "http://"), "/")
+	origin, err := e.origin(w)
+	if err != nil {
+		return nil, err
 	}
-	status, body, err := e.post(w, c)
+	status, body, err := e.post(w, origin)
 	answer, refused := &explain.Explanation{}, struct{ Error string }{}
 	switch {
 	case err != nil:
@@ -93,27 +93,49 @@ func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
 	case status == http.StatusOK && json.Unmarshal(body, answer) == nil:
 		return answer, nil
 	case status == http.StatusUnauthorized:
-		return nil, fmt.Errorf("explain: the admin listener at %s refuses the token: expected that of the server in SUNDRY_ADMIN_TOKEN", c.Admin)
+		return nil, fmt.Errorf("explain: the admin listener at %s refuses the token: expected that of the server in SUNDRY_ADMIN_TOKEN", origin)
 	case json.Unmarshal(body, &refused) != nil || refused.Error == "":
-		return nil, &noInstance{fmt.Errorf("what answers at %s with status %d does not know this call", c.Admin, status)}
+		return nil, &noInstance{fmt.Errorf("what answers at %s with status %d does not know this call", origin, status)}
 	case status == http.StatusNotFound, status == http.StatusBadRequest:
 		return nil, misused(errors.New(refused.Error))
 	}
-	return nil, fmt.Errorf("explain: %s: %s", c.Admin, refused.Error)
+	return nil, fmt.Errorf("explain: %s: %s", origin, refused.Error)
 }
 
-func (e *explainCmd) post(w *process, c *config.Config) (status int, body []byte, err error) {
-	addr, err := reachable(c.Admin)
-	if err != nil {
-		return 0, nil, err
+// origin is where the admin listener is: by the flag, or else by the configuration.
+func (e *explainCmd) origin(w *process) (string, error) {
+	if e.Admin == "" {
+		c, _ := e.flags().loadConfig(w, nil) // of mistakes, the catalog tells
+		addr, err := reachable(c.Admin)
+		if err != nil {
+			return "", &noInstance{err}
+		}
+		return "http://" + addr, nil
 	}
+	at := e.Admin
+	if !strings.Contains(at, "://") {
+		addr, _ := reachable(at)
+		at = "http://" + addr
+	}
+	if u, err := url.Parse(at); err == nil && isConsole(u) {
+		return u.Scheme + "://" + u.Host, nil
+	}
+	return "", misused(fmt.Errorf("--admin: %q: expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/", e.Admin))
+}
+
+// isConsole reports whether a URL may be that of a console.
+func isConsole(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && slices.Contains([]string{"", "/", "/admin", "/admin/"}, u.Path) && u.User == nil && u.RawQuery == ""
+}
+
+func (e *explainCmd) post(w *process, origin string) (status int, body []byte, err error) {
 	asked, err := json.Marshal(map[string]any{"url": e.URL, "fields": e.Header})
 	if err != nil {
 		return 0, nil, err
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, explainTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/admin/api/explain?lang=en", bytes.NewReader(asked))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, origin+"/admin/api/explain?lang=en", bytes.NewReader(asked))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -55,6 +57,9 @@ func TestExplainMistakes(t *testing.T) {
 		"expected a path such as /api/ip?ip=8.8.8.8":               {"/docs"},
 		"expected a URL, or a path with its query":                 {"ip"},
 		"expected its name and value, such as Accept-Language: de": {"/api/ip", "-H", "nonsense"},
+		`--admin: "localhost": expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/`: {"/api/ip", "--admin", "localhost"},
+		`--admin: "ftp://localhost:1": expected`:    {"/api/ip", "--admin", "ftp://localhost:1"},
+		`--admin: "http://localhost:1/x": expected`: {"/api/ip", "--admin", "http://localhost:1/x"},
 		"unknown key": {"/api/ip", "--config", write(t, t.TempDir(), "bad.yaml", "admin: 127.0.0.1:1\nnonsense: 1\n")},
 	} {
 		_, _, err := call(t, few, append([]string{"explain"}, args...)...)
@@ -132,6 +137,28 @@ func TestExplainOfAnInstance(t *testing.T) {
 	}
 	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "title:缓存规则") {
 		t.Errorf("%v", doc)
+	}
+}
+
+// TestExplainBehindTLS: the console may stand behind a proxy, with https.
+func TestExplainBehindTLS(t *testing.T) {
+	t.Parallel()
+	p := serveWith(t, onlyIn(t, "ip"), "--replay")
+	to, err := url.Parse(p.admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(to))
+	t.Cleanup(front.Close)
+	w := processOf(t, nil)
+	for at, want := range map[string]string{front.URL: front.URL, front.URL + "/admin/#cache": front.URL, p.admin + "/admin/": p.admin, to.Host: p.admin} {
+		if got, err := (&explainCmd{Admin: at}).origin(w); err != nil || got != want {
+			t.Errorf("%s: %s %v, want %s", at, got, err, want)
+		}
+	}
+	out, errs, err := call(t, onlyIn(t, "ip"), "explain", "--admin", front.URL, "/api/ip")
+	if err != nil || !strings.Contains(errs, "certificate") || !strings.Contains(out, "breaker not known") {
+		t.Errorf("a certificate that nobody trusts: %v %s%s", err, errs, out)
 	}
 }
 
