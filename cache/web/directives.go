@@ -12,7 +12,7 @@ import (
 // Directives are those of Cache-Control, or of a field that replaces it for some caches. Unknown ones are left out, and of
 // several with one name the first one counts (RFC 9111, sections 4.2.1 and 5.2.3).
 type Directives struct {
-	NoStore, Public, MustRevalidate, ProxyRevalidate, MustUnderstand, NoTransform, OnlyIfCached, Immutable bool
+	NoStore, Public, MustRevalidate, ProxyRevalidate, MustUnderstand, OnlyIfCached, Immutable bool
 	// NoCache and Private are for the whole response. Where they name fields, those are in NoCacheFields and
 	// PrivateFields instead, in lower case.
 	NoCache, Private             bool
@@ -87,8 +87,6 @@ func (d *Directives) flag(name string) *bool {
 		return &d.ProxyRevalidate
 	case "must-understand":
 		return &d.MustUnderstand
-	case "no-transform":
-		return &d.NoTransform
 	case "only-if-cached":
 		return &d.OnlyIfCached
 	case "immutable":
