@@ -141,7 +141,6 @@ func (r *Replicator) adopt(base *Settings, raw []byte, included []pendingChange)
 	r.noteMissed(missed)
 	r.current, r.base, r.baseRaw, r.loaded, r.applyErr = next, base, raw, true, errUnfinished
 	r.metrics.pending.Set(float64(len(r.pending)))
-	r.metrics.sequence.Set(float64(base.Seq))
 	r.purge(slices.DeleteFunc(orders, ranWhilePending(ran)))
 	r.ordersDone = base.Seq
 	r.setInSync(true)
@@ -173,6 +172,9 @@ func (r *Replicator) apply() error {
 	r.applyErr = r.cfg.Panics.FuncErr(panics.Settings, func() error {
 		return r.cfg.Apply(EffectiveSettings{Cache: r.current.ActiveCache(now), Breakers: r.current.HeldBreakers(now)})
 	})()
+	if r.applyErr == nil {
+		r.metrics.sequence.Set(float64(r.ordersDone))
+	}
 	return r.applyErr
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 func TestChangesReachEveryInstance(t *testing.T) {
@@ -96,6 +98,14 @@ func TestOrdersNeedNothingThatCompiles(t *testing.T) {
 			t.Errorf("%s: %v, %d pending", c.Do, err, replicator.Pending())
 		}
 	}
+	if n := testutil.ToFloat64(replicator.metrics.sequence); n != 0 {
+		t.Errorf("sequence %v, although the settings are not applied", n)
+	}
+	at.fail(nil)
+	if err := replicator.sync(t.Context()); err != nil || testutil.ToFloat64(replicator.metrics.sequence) != 5 {
+		t.Errorf("%v, sequence %v, want 5: all that is applied", err, testutil.ToFloat64(replicator.metrics.sequence))
+	}
+	at.fail(failed)
 	if at.purges()["ip"].Hard.IsZero() || len(at.orders()) != 2 {
 		t.Errorf("purges %v, orders %v", at.purges(), at.orders())
 	}
