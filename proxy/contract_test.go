@@ -359,7 +359,7 @@ func TestPages(t *testing.T) {
 	f.server.SetReady(true)
 	f.get("/readyz").want(t, http.StatusOK)
 	f.get("/healthz").want(t, http.StatusOK)
-	for _, path := range []string{"/", "/status", "/status.json", "/healthz", "/readyz"} {
+	for _, path := range []string{"/", "/status", "/status.json", "/status/now.json", "/healthz", "/readyz"} {
 		f.do(t.Context(), http.MethodPost, path).want(t, http.StatusMethodNotAllowed, `"type":"method_not_allowed"`)
 	}
 }

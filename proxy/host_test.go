@@ -35,7 +35,7 @@ func TestNothingPublicRepeatsTheHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range []string{
-			"/", "/docs", "/docs/ip", "/docs/", "/openapi.json", "/llms.txt", "/status", "/status.json", "/robots.txt", "/sitemap.xml", "/.well-known/security.txt",
+			"/", "/docs", "/docs/ip", "/docs/", "/openapi.json", "/llms.txt", "/status", "/status.json", "/status/now.json", "/robots.txt", "/sitemap.xml", "/.well-known/security.txt",
 			"/favicon.ico", "/mcp", "/nothing", "/api", "/api/nothing", "/api/yiyan", "/api/qrcode?text=a", "/healthz",
 		} {
 			method := http.MethodGet

@@ -80,6 +80,12 @@ func TestAFailingSourceShowsInTheStatus(t *testing.T) {
 	a.header(t, "Cache-Control", "max-age=15")
 	a.header(t, "Content-Type", "application/json")
 	f.get("/status.json", "If-None-Match", a.Header.Get("Etag"))
+	now := f.get("/status/now.json")
+	now.want(t, http.StatusOK, `"trouble":1`, `"simple":{"state":"failing"}`)
+	now.header(t, "Cache-Control", "max-age=15")
+	if len(now.body) > 256 {
+		t.Errorf("the present of three endpoints takes %d bytes: %s", len(now.body), now.body)
+	}
 }
 
 // TestOpenBreakersShowInTheStatus: also where nobody asks.

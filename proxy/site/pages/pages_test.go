@@ -112,7 +112,7 @@ func textOf(d *Document) string {
 func (s *Set) paths() (pages, files []string) {
 	for _, path := range slices.Sorted(maps.Keys(s.places)) {
 		switch kind := s.places[path].Kind; {
-		case path == StatusPath || path == StatusJSONPath || path == StatusFeedPath:
+		case path == StatusPath || path == StatusJSONPath || path == StatusNowPath || path == StatusFeedPath:
 		case kind == Page:
 			pages = append(pages, path)
 		case kind == File:

@@ -16,10 +16,14 @@ import (
 // StatusJSONPath is where programs read the status, below the base path.
 const StatusJSONPath = "/status.json"
 
+// StatusNowPath is where the home page reads the present alone.
+const StatusNowPath = StatusPath + "/now.json"
+
 // statusDocuments are those of a report. Each is made when it is first asked for.
 type statusDocuments struct {
 	of   *status.Report
 	json func() (*Document, error)
+	now  func() (*Document, error)
 	page generator
 	feed generator
 }
@@ -36,6 +40,9 @@ func (s *Set) addStatus() {
 	s.places[StatusJSONPath] = Place{File, func(i18n.Language) (*Document, error) {
 		return s.ofReport(s.cfg.Status()).json()
 	}}
+	s.places[StatusNowPath] = Place{File, func(i18n.Language) (*Document, error) {
+		return s.ofReport(s.cfg.Status()).now()
+	}}
 }
 
 // ofReport are the documents of a report: those of before, or new ones.
@@ -45,6 +52,7 @@ func (s *Set) ofReport(r *status.Report) statusDocuments {
 	if s.status.of != r {
 		s.status = statusDocuments{
 			of: r, json: sync.OnceValues(func() (*Document, error) { return statusJSON(r) }),
+			now:  sync.OnceValues(func() (*Document, error) { return statusJSON(r.Now()) }),
 			page: once(func(l i18n.Language) (*Document, error) { return s.statusPage(l, r) }),
 			feed: once(func(l i18n.Language) (*Document, error) { return s.statusFeed(l, r) }),
 		}
@@ -52,10 +60,10 @@ func (s *Set) ofReport(r *status.Report) statusDocuments {
 	return s.status
 }
 
-// statusJSON makes the document of the status for programs.
-func statusJSON(r *status.Report) (*Document, error) {
+// statusJSON makes a document of the status for programs.
+func statusJSON(of any) (*Document, error) {
 	var b bytes.Buffer
-	if err := plainjson.NewEncoder(&b).Encode(r); err != nil {
+	if err := plainjson.NewEncoder(&b).Encode(of); err != nil {
 		return nil, fmt.Errorf("status: %w", err)
 	}
 	return newPassing(typeJSON, b.Bytes()), nil

@@ -52,6 +52,27 @@ type incidentDoc struct {
 	Endpoints []string   `json:"endpoints"`
 }
 
+// Now is what status.json says of the present: the states of the endpoints, without their history.
+type Now struct {
+	At        time.Time           `json:"at"`
+	Trouble   int                 `json:"trouble"`
+	Endpoints map[string]StateNow `json:"endpoints"`
+}
+
+// StateNow is an endpoint in Now.
+type StateNow struct {
+	State State `json:"state"`
+}
+
+// Now is the report without its history.
+func (r *Report) Now() *Now {
+	n := &Now{At: r.At.Truncate(time.Second), Trouble: r.Trouble(), Endpoints: make(map[string]StateNow, len(r.Endpoints))}
+	for i := range r.Endpoints {
+		n.Endpoints[r.Endpoints[i].Name] = StateNow{r.Endpoints[i].State}
+	}
+	return n
+}
+
 // MarshalJSON implements json.Marshaler.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	d := document{

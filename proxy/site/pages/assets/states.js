@@ -1,4 +1,4 @@
-// The dots on the cards: whether an endpoint works, by status.json. Of an endpoint of which
+// The dots on the cards: whether an endpoint works, by status/now.json. Of an endpoint of which
 // nothing is known, and if nobody answers, there is none. Trouble is told in words, too.
 
 const groups = $("#groups[data-status]");
