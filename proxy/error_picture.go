@@ -5,13 +5,14 @@ import (
 	"strconv"
 	"sync"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/ipcard"
 )
 
 // errorPictures draws the pictures that stand for errors. Each is drawn when it is first needed,
-// and kept: what they say is of the type and the parameter, and no caller's text.
+// and kept: of what a caller sent, they say at most what an endpoint says that it has not found.
 type errorPictures struct {
 	types map[string]errorType
 	mu    sync.Mutex
@@ -45,15 +46,27 @@ func (p *errorPictures) body(req *request, f *failure, l i18n.Language) (body []
 	if !wanted || !ok {
 		return nil, ""
 	}
-	about := t.meaning
-	if of, ok := f.message.(*catalog.ParamError); ok && !of.Expected().IsZero() {
-		about = of.Expected()
-	}
 	contentType = contentPNG
 	if svg {
 		contentType = contentSVG
 	}
-	return p.draw(errorPicture{l.Of(t.title), l.Of(about), strconv.Itoa(f.status) + " " + f.errorType, svg}), contentType
+	return p.draw(errorPicture{l.Of(t.title), l.Of(t.about(req, f)), strconv.Itoa(f.status) + " " + f.errorType, svg}), contentType
+}
+
+// about says more than the title: what a parameter takes, or what an endpoint has not found. Of a path
+// that leads nowhere the picture says no more than that: paths are made up faster than pictures are drawn.
+func (t *errorType) about(req *request, f *failure) words.Both {
+	switch said := f.message.(type) {
+	case *catalog.ParamError:
+		if expected := said.Expected(); !expected.IsZero() {
+			return expected
+		}
+	case words.Text:
+		if f.errorType == typeNotFound && req.route != nil && said != t.example.message {
+			return said
+		}
+	}
+	return t.meaning
 }
 
 // draw draws a picture, or finds it; nil if it cannot be drawn.

@@ -221,3 +221,28 @@ func TestErrorPicturesSayWhy(t *testing.T) {
 		t.Error("another value is another picture")
 	}
 }
+
+// TestErrorPicturesSayWhatWasNotFound, in the caller's language, as the text does.
+func TestErrorPicturesSayWhatWasNotFound(t *testing.T) {
+	up := newFake(t, `{}`)
+	up.status.Store(http.StatusNotFound)
+	told := strings.Replace(simple("ttl: 1ms, negative: 1m", up), "name: simple", "name: told\nnot_found: {en: '\"there is no joke \\($params.id)\"', zh: '\"没有编号为 \\($params.id) 的笑话\"'}", 1)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, negative: 1m", up), "told": told})
+	for _, row := range []struct{ path, language, about string }{
+		{"told?id=7", "en", "there is no joke 7"},
+		{"told?id=7", "zh-CN", "没有编号为 7 的笑话"},
+		{"simple?id=7", "en", "What was asked for does not exist."},
+		{"told7", "en", "What was asked for does not exist."},
+	} {
+		clear(f.server.pictures.drawn)
+		f.get("/api/"+row.path, "Accept", acceptPicture, "Accept-Language", row.language).want(t, http.StatusNotFound)
+		for drawn := range f.server.pictures.drawn {
+			if drawn.about != row.about {
+				t.Errorf("%s in %s: %q, want %q", row.path, row.language, drawn.about, row.about)
+			}
+		}
+		if len(f.server.pictures.drawn) != 1 {
+			t.Errorf("%s: %d pictures, want 1", row.path, len(f.server.pictures.drawn))
+		}
+	}
+}
