@@ -87,7 +87,13 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 
 // begin starts what goes on beside requests until ctx ends.
 func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
-	loops.Go(s.panics.Loop(ctx, panics.Reload, s.watch))
+	watching := make(chan struct{})
+	watches := sync.OnceFunc(func() { close(watching) })
+	loops.Go(s.panics.Loop(ctx, panics.Reload, func(ctx context.Context) { s.watch(ctx, watches) }))
+	select { // what is changed once it says that it serves is taken over
+	case <-watching:
+	case <-ctx.Done():
+	}
 	loops.Go(s.panics.Loop(ctx, panics.Settings, s.replicator.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Autopilot, s.autopilot.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Rates, s.front.ShareRates))

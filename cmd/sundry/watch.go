@@ -15,13 +15,14 @@ import (
 )
 
 // watch reloads configuration and catalog on SIGHUP, and when their files
-// change. After a mistake the old ones stay in force.
-func (s *server) watch(ctx context.Context) {
+// change; watches is called once no change is missed. After a mistake the old ones stay in force.
+func (s *server) watch(ctx context.Context, watches func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 	changed, stop := s.watchFiles(ctx)
 	defer stop()
+	watches()
 	for {
 		select {
 		case <-ctx.Done():
