@@ -132,6 +132,7 @@ const piloted = "limits: {rate: 0}\nendpoints: {own: {autopilot: {min: 20s, max:
 // log has each step with its reason. Nothing is raised while more are old.
 func TestAutopilotKeepsToTheTarget(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newBubble(t, piloted, "ttl: 10m, jitter: 0", "{edition: ($now / 1800 | floor)}")
 		s.pass(2*24*time.Hour, 20*time.Second)
@@ -161,6 +162,7 @@ func TestAutopilotKeepsToTheTarget(t *testing.T) {
 // beyond the bound; it stops once it is turned off.
 func TestAutopilotRaisesByTheDay(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newBubble(t, "limits: {rate: 0, queue_delay: 0s}\n", "ttl: 1m, jitter: 0", "{edition: ($now / 86400 | floor)}")
 		s.pass(2*24*time.Hour, 20*time.Second)

@@ -11,6 +11,7 @@ import (
 // TestHeadersForACDN holds the table of scaling.md to what instances answer: what a CDN
 // may keep, and what it has to pass.
 func TestHeadersForACDN(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	rows := regexp.MustCompile("(?m)^\\| `(/.*)` \\| `(.*)` \\| (keeps|passes) ").FindAllStringSubmatch(readFile(t, filepath.Join(samples, "scaling.md")), -1)
 	if len(rows) < 10 {

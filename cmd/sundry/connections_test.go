@@ -46,14 +46,17 @@ func (k kept) ask(path string) int {
 	return resp.StatusCode
 }
 
+// descriptors are those that an instance of these tests may have open.
+const descriptors = 256
+
 // TestKeptConnectionsLeaveDescriptors: however many connections clients keep, new ones are
 // served, and so are the admin listener and what needs a descriptor besides. The connection
 // that has been idle for longest is closed first, whoever answered on it.
 func TestKeptConnectionsLeaveDescriptors(t *testing.T) {
-	t.Setenv(fileLimit, "256")
+	t.Parallel()
 	for _, express := range []string{"true", "false"} {
 		t.Run("express "+express, func(t *testing.T) {
-			m := startSibling(t, "express: "+express+"\n"+only("qrcode"), "--replay")
+			m := startLimited(t, descriptors, "express: "+express+"\n"+only("qrcode"), "--replay")
 			const path = "/api/qrcode?text=a"
 			used := keep(t, m.public)
 			for i := range 300 {
@@ -93,7 +96,7 @@ func TestKeptConnectionsLeaveDescriptors(t *testing.T) {
 // TestSlowUpstreamsLeaveDescriptors: where all public connections wait for upstreams, each of
 // which takes a descriptor as well, the admin listener is reached.
 func TestSlowUpstreamsLeaveDescriptors(t *testing.T) {
-	t.Setenv(fileLimit, "256")
+	t.Parallel()
 	const endpoints = 4
 	var asked atomic.Int64
 	hold, dir := make(chan struct{}), t.TempDir()
@@ -110,7 +113,7 @@ func TestSlowUpstreamsLeaveDescriptors(t *testing.T) {
 		writeSources(t, dir, fmt.Sprint("own", i), "ttl: 1h", `sources: [{name: up, timeout: 20s, http: {url: "`+s.URL+`/", query: {id: "{id}"}}}]`)
 	}
 	t.Cleanup(func() { close(hold) })
-	m := startSibling(t, "", "--catalog", dir)
+	m := startLimited(t, descriptors, "", "--catalog", dir)
 	most, err := strconv.ParseInt(m.metric("sundry_connections_limit"), 10, 64)
 	if err != nil {
 		t.Fatal(err)

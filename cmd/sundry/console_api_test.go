@@ -35,7 +35,7 @@ func TestTheAdminListenerLeadsToTheConsole(t *testing.T) {
 // TestTheAuditNamesOperators, wherever they change something.
 func TestTheAuditNamesOperators(t *testing.T) {
 	t.Parallel()
-	p := serve(t, "--replay")
+	p := serveWith(t, onlyIn(t, "ip"), "--replay")
 	change := func(name string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, p.admin+"/admin/api/endpoints/ip/cache", strings.NewReader(`{"set":{"ttl":"2h"}}`))
 		if err != nil {
@@ -70,7 +70,7 @@ func TestTheAuditNamesOperators(t *testing.T) {
 // TestErrorsOfTheAdminAPINameTheirField.
 func TestErrorsOfTheAdminAPINameTheirField(t *testing.T) {
 	t.Parallel()
-	p := serve(t, "--replay")
+	p := serveWith(t, onlyIn(t, "ip"), "--replay")
 	for _, row := range []struct{ method, path, body, field string }{
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"2h","grace":"soon"}}`, "grace"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"2h"},"for":"a while"}`, "for"},
@@ -107,7 +107,7 @@ func TestTheOverviewCountsTheBreakersThatUpstreamsShows(t *testing.T) {
 // TestOperatorsTryEndpoints: as callers of the public listener would.
 func TestOperatorsTryEndpoints(t *testing.T) {
 	t.Parallel()
-	p := serve(t, "--replay")
+	p := serveWith(t, onlyIn(t, "ip", "qrcode", "wpcat"), "--replay")
 	form := p.mustAsk(http.MethodGet, "endpoints/wpcat/form", "")
 	if n := len(form["params"].([]any)); n == 0 {
 		t.Error("wpcat takes parameters")
@@ -136,7 +136,7 @@ func TestOperatorsTryEndpoints(t *testing.T) {
 // by the names of their forms.
 func TestTheAdminAPIShowsDeclarationsAndForms(t *testing.T) {
 	t.Parallel()
-	p := serve(t, "--replay")
+	p := serveWith(t, onlyIn(t, "60s"), "--replay")
 	header, yaml := mustGet(t, p.admin+"/admin/api/endpoints/60s/declaration")
 	if !strings.HasPrefix(header.Get("Content-Type"), "text/plain") || !strings.Contains(yaml, "name: 60s") {
 		t.Errorf("%v %.100s", header, yaml)

@@ -106,6 +106,7 @@ func TestConsoleInEveryLook(t *testing.T) {
 	}
 	for _, language := range []string{"en", "zh"} {
 		t.Run(language, func(t *testing.T) {
+			t.Parallel()
 			b := &browser{browsertest.Open(t, p.admin+"/admin/"), t}
 			b.Goto(t, p.admin+"/admin/?lang="+language)
 			for _, v := range views() {

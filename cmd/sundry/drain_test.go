@@ -201,6 +201,7 @@ func rest(t *testing.T, p *instance, path string) *caller {
 // TestConnectionsThatRestGetALastCall: what is sent on them after the listener
 // closed is answered, and only those that go on resting are closed.
 func TestConnectionsThatRestGetALastCall(t *testing.T) {
+	t.Parallel()
 	p := serveWith(t, onlyIn(t, "60s"), "--replay")
 	wakes, sleeps := rest(t, p, "/healthz"), rest(t, p, "/healthz")
 	p.stop()
@@ -244,7 +245,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	u := newUpstream(t)
 	u.takes.Store(int64(time.Minute))
 	dir := catalogDir(t, u, "ttl: 1h")
-	cfg := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n")
+	cfg := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n"+only())
 	cmd, log := start(t, "serve --listen 127.0.0.1:0 --admin 127.0.0.1:0 --config "+cfg+" --catalog "+dir)
 	cmd.Env = append(cmd.Env, "SUNDRY_DRAIN_DELAY=1m")
 	if err := cmd.Start(); err != nil {
@@ -300,8 +301,8 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 	srv := redistest.Start(t)
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h, negative: 1h, stale_if_error: 1d")
-	config := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\ndrain_timeout: 100ms\n")
-	settings := []string{"--config", config, "--catalog", dir, "--redis", srv.URL()}
+	config := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\nlimits: {queue_delay: 0s}\ndrain_timeout: 100ms\n"+only())
+	settings := []string{"--config", config, "--catalog", dir, "--redis", patient(srv.URL())}
 	u.takes.Store(int64(1500 * time.Millisecond))
 	one, two := serve(t, settings...), serve(t, settings...)
 	var calls sync.WaitGroup
@@ -333,8 +334,8 @@ func TestStoppedAtAnyMomentOfAFill(t *testing.T) {
 	srv := redistest.Start(t)
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h, negative: 1h, stale_if_error: 1d")
-	config := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\ndrain_timeout: 1ms\n"+only())
-	settings := []string{"--config", config, "--catalog", dir, "--redis", srv.URL()}
+	config := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\nlimits: {rate: 0, queue_delay: 0s}\ndrain_timeout: 1ms\n"+only())
+	settings := []string{"--config", config, "--catalog", dir, "--redis", patient(srv.URL())}
 	const rounds, each = 12, 8
 	u.takes.Store(int64(20 * time.Millisecond))
 	for round := range rounds {

@@ -65,7 +65,7 @@ func lateFleet(t *testing.T, n *newsstand, poll time.Duration) []*sibling {
 	fleet := make([]*sibling, 3)
 	for i := range fleet {
 		// A busy machine is no reason to do without the lease.
-		fleet[i] = newSibling(t, "", "--catalog", dir, "--redis", redis.URL()+"?read_timeout=2s")
+		fleet[i] = newSibling(t, "", "--catalog", dir, "--redis", patient(redis.URL()))
 	}
 	return fleet
 }
@@ -81,6 +81,7 @@ func (m *sibling) has(edition string) bool {
 // the sources get one call per poll, as of one instance, and when the poller has the
 // edition, all serve it within a second.
 func TestOneInstancePollsForALateEdition(t *testing.T) {
+	t.Parallel()
 	const poll = 2 * time.Second
 	polls := int64(2)
 	if longtest.Stories() {
@@ -131,6 +132,7 @@ func TestOneInstancePollsForALateEdition(t *testing.T) {
 // TestAPollerThatDiesIsSucceeded: the others serve the old edition meanwhile, and have the
 // new one two seconds later.
 func TestAPollerThatDiesIsSucceeded(t *testing.T) {
+	t.Parallel()
 	up := newNewsstand(t)
 	fleet := lateFleet(t, up, time.Second)
 	poller, others := fleet[0], fleet[1:]

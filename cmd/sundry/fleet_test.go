@@ -178,7 +178,7 @@ func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 	one.end()
 	wire := newRelay(t, redis.Addr)
 	wire.set(false, reads(1<<30, cut))
-	two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
+	two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(wire.url()))
 	header, _ := mustGet(t, two.public+ipCall)
 	if s := header.Get("Cache-Status"); strings.Contains(s, "redis") {
 		t.Errorf("a purged entry is served: %s", s)
@@ -188,7 +188,7 @@ func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 		_, body := mustGet(t, two.admin+"/metrics")
 		return two.sequence() == "1" && strings.Contains(body, "\nsundry_far_queue_entries 0\n")
 	})
-	three := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
+	three := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(wire.url()))
 	header, _ = mustGet(t, three.public+ipCall)
 	if s := header.Get("Cache-Status"); !strings.Contains(s, "redis") {
 		t.Errorf("what was filled since does not come out of Redis: %s", s)

@@ -33,6 +33,7 @@ func unguarded() map[string]string {
 // TestPanicsOfGoroutinesAreCaught: whatever starts a goroutine gives it a function of
 // metrics/panics, and whoever recovers from a panic tells it.
 func TestPanicsOfGoroutinesAreCaught(t *testing.T) {
+	t.Parallel()
 	exceptions, found := unguarded(), map[string]bool{}
 	for path, file := range serviceFiles(t) {
 		for _, d := range file.Decls {
@@ -56,6 +57,7 @@ func TestPanicsOfGoroutinesAreCaught(t *testing.T) {
 
 // TestUncaughtPanicsAreFound: the test above can fail.
 func TestUncaughtPanicsAreFound(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		code string
 		want int

@@ -16,7 +16,8 @@ import (
 // no end, is cut off, on both listeners.
 func TestListenersWaitForNoHeader(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
-	p := serve(t, "--replay")
+	t.Parallel()
+	p := serveWith(t, onlyIn(t, "ip"), "--replay")
 	var conns []net.Conn
 	for _, base := range []string{p.public, p.admin} {
 		for _, sent := range []string{"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 80<<10) + "\r\n\r\n"} {

@@ -128,6 +128,7 @@ func TestLiveTTLSurvivesInAFile(t *testing.T) {
 }
 
 func TestPurgeReachesTheFleet(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	for _, p := range []*instance{one, two} {
@@ -189,7 +190,7 @@ func TestOperatorsHoldBreakersOfAFleet(t *testing.T) {
 
 func TestFailuresCanBeTriedAgain(t *testing.T) {
 	t.Parallel()
-	p := serve(t, "--replay", "--replay-fault", "wpcat/wallpaper-360=error:1", "--replay-fault", "kd/uapis=error:1")
+	p := serveWith(t, onlyIn(t, "kd", "wpcat"), "--replay", "--replay-fault", "wpcat/wallpaper-360=error:1", "--replay-fault", "kd/uapis=error:1")
 	mustGet(t, p.public+"/api/wpcat?n=4")
 	for _, path := range []string{"/api/kd?id=YT0000000000009"} {
 		if _, _, _, err := get(p.public + path); err != nil {
@@ -252,12 +253,16 @@ func TestAdminMistakes(t *testing.T) {
 	}
 }
 
+// unlimited is the part of the configuration of those who ask for as long as the machine takes.
+const unlimited = "limits: {rate: 0, queue_delay: 0s}\n"
+
 // TestFoldersAreWatched: of an endpoint that is a folder, new, changed and removed files are
 // taken over by themselves.
 func TestFoldersAreWatched(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
+	t.Parallel()
 	dir := t.TempDir()
-	p := serve(t, "--replay", "--catalog", dir)
+	p := serve(t, "--replay", "--catalog", dir, "--config", write(t, t.TempDir(), "few.yaml", unlimited+only()))
 	endpoint := filepath.Join(dir, "parted")
 	if err := os.Mkdir(endpoint, 0o755); err != nil {
 		t.Fatal(err)
@@ -295,14 +300,14 @@ serves: $params.site
 // not, and what changed is in the log.
 func TestFilesAreWatched(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
-	const unlimited = "limits: {rate: 0}\n" // it asks for as long as the machine takes
+	t.Parallel()
 	dir := t.TempDir()
-	cfg := write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: 2h}}}\n")
+	cfg := write(t, dir, "sundry.yaml", unlimited+onlyWith("ip", "{cache: {ttl: 2h}}"))
 	p := serve(t, "--replay", "--config", cfg)
 	if n := p.maxAge(ipCall); n > 7200 {
 		t.Fatalf("max-age=%d", n)
 	}
-	next := write(t, dir, "next", unlimited+"endpoints: {ip: {cache: {ttl: 90s}}}\n")
+	next := write(t, dir, "next", unlimited+onlyWith("ip", "{cache: {ttl: 90s}}"))
 	if err := os.Rename(next, cfg); err != nil { // as editors save
 		t.Fatal(err)
 	}
@@ -311,7 +316,7 @@ func TestFilesAreWatched(t *testing.T) {
 		log := p.stderr.String()
 		return strings.Contains(log, "ip: ttl 1m30s, was 2h0m0s") && strings.Contains(log, "files changed")
 	})
-	write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: never}}}\n")
+	write(t, dir, "sundry.yaml", unlimited+onlyWith("ip", "{cache: {ttl: never}}"))
 	waittest.Until(t, "the word of the mistake", func() bool {
 		return strings.Contains(p.stderr.String(), "reload failed; the previous configuration and catalog stay in force")
 	})
@@ -321,7 +326,7 @@ func TestFilesAreWatched(t *testing.T) {
 	if status, doc := p.ask(http.MethodPost, "reload", ""); status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(doc), "never") {
 		t.Errorf("reload with a mistake: %d %v", status, doc)
 	}
-	write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: 3h}}}\n")
+	write(t, dir, "sundry.yaml", unlimited+onlyWith("ip", "{cache: {ttl: 3h}}"))
 	p.mustAsk(http.MethodPost, "reload", "")
 	if n := p.maxAge(ipCall); n <= 90 {
 		t.Errorf("after a reload: max-age=%d", n)

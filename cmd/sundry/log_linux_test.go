@@ -152,6 +152,7 @@ func TestALogThatNobodyReadsLosesLinesAlone(t *testing.T) {
 // TestALogThatNobodyReadsKeepsNothingFromItsEnd.
 func TestALogThatNobodyReadsKeepsNothingFromItsEnd(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
+	t.Parallel()
 	p := newPiped(t)
 	p.refused(0, 2000)
 	if err := p.stops(); err != nil {

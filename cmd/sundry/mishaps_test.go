@@ -90,9 +90,9 @@ func newStage(t *testing.T, redis string) *stage {
 	return s
 }
 
-// spanOf is shorter where everything is slow, or is to be over soon.
+// spanOf is shorter where everything is slow.
 func spanOf(n float64) time.Duration {
-	if raceDetector || !longtest.Stories() {
+	if raceDetector {
 		n = max(n/2, 1)
 	}
 	return time.Duration(n * float64(time.Second))
@@ -236,27 +236,24 @@ func difference(before, after map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// TestRedisMishapsUnderLoad: nobody notices what happens to a Redis. What it refuses to do
-// is a long story: what is not stored is as if it were killed.
+// TestRedisMishapsUnderLoad: nobody notices what happens to a Redis. It is a long story, as are those
+// of its fleets: TestRedisComesAndGoesUnderLoad has the one instance, which fails no request either.
 func TestRedisMishapsUnderLoad(t *testing.T) {
+	longtest.Story(t)
 	redis := redistest.Start(t)
 	s := newStage(t, redis.URL())
 	for _, row := range []struct {
 		name       string
-		story      bool
 		span       time.Duration
 		begin, end func()
 	}{
-		{"killed and restarted empty", false, spanOf(2), redis.Stop, redis.Restart},
-		{"frozen", false, spanOf(5), redis.Freeze, redis.Thaw},
-		{"full", true, spanOf(2), func() { redis.Must("CONFIG SET maxmemory 1") }, func() { redis.Must("CONFIG SET maxmemory 0") }},
-		{"read-only", true, spanOf(2), func() { redis.Must("REPLICAOF 127.0.0.1 1") }, func() { redis.Must("REPLICAOF NO ONE") }},
-		{"without its replicas", true, spanOf(2), func() { redis.Must("CONFIG SET min-replicas-to-write 1") }, func() { redis.Must("CONFIG SET min-replicas-to-write 0") }},
+		{"killed and restarted empty", spanOf(2), redis.Stop, redis.Restart},
+		{"frozen", spanOf(5), redis.Freeze, redis.Thaw},
+		{"full", spanOf(2), func() { redis.Must("CONFIG SET maxmemory 1") }, func() { redis.Must("CONFIG SET maxmemory 0") }},
+		{"read-only", spanOf(2), func() { redis.Must("REPLICAOF 127.0.0.1 1") }, func() { redis.Must("REPLICAOF NO ONE") }},
+		{"without its replicas", spanOf(2), func() { redis.Must("CONFIG SET min-replicas-to-write 1") }, func() { redis.Must("CONFIG SET min-replicas-to-write 0") }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if row.story {
-				longtest.Story(t)
-			}
 			s.endure(t, func() { row.begin(); s.goOn(row.span); row.end() })
 		})
 	}
@@ -264,6 +261,7 @@ func TestRedisMishapsUnderLoad(t *testing.T) {
 
 // TestAFailoverUnderLoad: the master dies, Sentinel makes a replica the master.
 func TestAFailoverUnderLoad(t *testing.T) {
+	longtest.Story(t)
 	master := redistest.Start(t)
 	replica := redistest.StartReplica(t, master)
 	sentinel := redistest.StartSentinel(t, master, "sentinel down-after-milliseconds main 500", "sentinel failover-timeout main 5000")
@@ -282,6 +280,7 @@ func TestAFailoverUnderLoad(t *testing.T) {
 // TestASlotMovesUnderLoad: it has a key that is refreshed meanwhile, and all keys never
 // seen are in it.
 func TestASlotMovesUnderLoad(t *testing.T) {
+	longtest.Story(t)
 	nodes := redistest.StartCluster(t, 3)
 	s := newStage(t, nodes.URL())
 	news, own := aKey(t, nodes, "news"), aKey(t, nodes, "own")

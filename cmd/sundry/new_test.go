@@ -170,10 +170,10 @@ func TestNewRefuses(t *testing.T) {
 // described.
 func TestNewReadsASavedReply(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir, env := t.TempDir(), onlyIn(t)
 	reply := write(t, t.TempDir(), "saved.json", `{"joke": "Knock, knock."}`)
 	for _, name := range []string{"joke", "other"} {
-		out, errs, err := call(t, nil, "new", name, "--url", "https://api.example.org/joke?id=3&token=geheim", "--reply", reply, "--out", dir)
+		out, errs, err := call(t, env, "new", name, "--url", "https://api.example.org/joke?id=3&token=geheim", "--reply", reply, "--out", dir)
 		if err != nil || !strings.Contains(out, "next: sundry try "+name) {
 			t.Fatal(out, errs, err)
 		}
@@ -187,7 +187,8 @@ func TestNewReadsASavedReply(t *testing.T) {
 	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(dir, "testdata/joke/example/good/want.json"))), &want); err != nil || want["joke"] != "Knock, knock." {
 		t.Error(want, err)
 	}
-	out, errs, err := call(t, map[string]string{"SUNDRY_JOKE_TOKEN": "x"}, "check", "--catalog", dir)
+	env["SUNDRY_JOKE_TOKEN"] = "x"
+	out, errs, err := call(t, env, "check", "--catalog", dir)
 	if err != nil || !strings.HasPrefix(out, "ok: ") {
 		t.Error(out, errs, err)
 	}

@@ -25,6 +25,7 @@ func (panickingTransport) RoundTrip(*http.Request) (*http.Response, error) { pan
 // TestAPanicEndsNothing: its caller gets an error, it is counted and logged with its stack,
 // and the process serves on.
 func TestAPanicEndsNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "own.yaml", `version: 1
 name: own

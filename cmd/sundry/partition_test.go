@@ -180,6 +180,7 @@ func TestAnInstanceThatIsCutOffSaysSo(t *testing.T) {
 // by its own age and the announcement is lost; and what was not is served on. Neither costs
 // a call upstream.
 func TestWhatWasRefreshedDuringAPartition(t *testing.T) {
+	t.Parallel()
 	p := newPartition(t, "ttl: 1h, grace: 1h, stale_if_error: 1h", "endpoints: {own: {cache: {ttl: 2s}}}\n")
 	refreshing, cut := p.fleet[0], p.cut
 	refreshing.serves()

@@ -34,7 +34,7 @@ func usable(entries []map[string]any) (n int) {
 // at, dropped and purged with the endpoint that keeps them.
 func TestPartsOfAnEndpointAreSeen(t *testing.T) {
 	t.Parallel()
-	p := serve(t, "--replay")
+	p := serveWith(t, onlyIn(t, "sjbz"), "--replay")
 	for range 8 {
 		mustGet(t, p.public+"/api/sjbz")
 	}
@@ -69,7 +69,7 @@ func TestPartsOfAnEndpointAreSeen(t *testing.T) {
 // TestStepsAreSeenAndNotShown: what a step brought may be a key to elsewhere.
 func TestStepsAreSeenAndNotShown(t *testing.T) {
 	t.Parallel()
-	p := serve(t, "--replay")
+	p := serveWith(t, onlyIn(t, "music"), "--replay")
 	mustGet(t, p.public+"/api/music")
 	held := p.held("music")
 	var key string

@@ -96,6 +96,7 @@ func TestAClientIsLimitedByAllInstances(t *testing.T) {
 // TestRateLimitsAreLocalWithoutRedis: each instance limits for itself, fails no request
 // and fills no log; when Redis is back, empty, they share again, by the same names.
 func TestRateLimitsAreLocalWithoutRedis(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	all := threeLimited(t, redis.URL())
 	meet(t, 3, all[:]...)
@@ -126,6 +127,7 @@ func TestRateLimitsAreLocalWithoutRedis(t *testing.T) {
 
 // TestRateLimitsAreNotSharedWhereTurnedOff: by a reload, too.
 func TestRateLimitsAreNotSharedWhereTurnedOff(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	file := write(t, t.TempDir(), "sundry.yaml", limitsFile(false))
 	var all [2]*instance
@@ -206,7 +208,7 @@ func TestAFleetKeepsAReserveOfAQuota(t *testing.T) {
 		}
 		return status, header.Get("Cache-Status")
 	}
-	one, two := serve(t, "--catalog", dir, "--redis", redis.URL()), serve(t, "--catalog", dir, "--redis", redis.URL())
+	one, two := serve(t, "--catalog", dir, "--redis", patient(redis.URL())), serve(t, "--catalog", dir, "--redis", patient(redis.URL()))
 	for id := range 3 {
 		ask(one, 1+id)
 		ask(two, 11+id)

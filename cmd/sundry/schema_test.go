@@ -216,8 +216,15 @@ func TestConfigSchemaAndCheckRefuse(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	schema, dir := validator(t, configSchema), t.TempDir()
+	check := func(text string) (errs string, err error) {
+		if !strings.Contains(text, "endpoints:") { // all of them take a while to compile
+			text += "\n" + only("ip")
+		}
+		_, errs, err = call(t, nil, "check", "--config", write(t, dir, "sundry.yaml", text))
+		return errs, err
+	}
 	for _, good := range []string{"limits:\n", "limits: {rate: 0.5}\ncache: {memory: 64MiB}", "endpoints: {ip: {cache: {ttl: 6h}}}", "trusted_proxies: 10.0.0.0/8", "listen: 0.0.0.0:8080"} {
-		if _, errs, err := call(t, nil, "check", "--config", write(t, dir, "sundry.yaml", good)); err != nil || valid(t, schema, good) != nil {
+		if errs, err := check(good); err != nil || valid(t, schema, good) != nil {
 			t.Errorf("%s: %s %v %v", good, errs, err, valid(t, schema, good))
 		}
 	}
@@ -229,7 +236,7 @@ func TestConfigSchemaAndCheckRefuse(t *testing.T) {
 		if valid(t, schema, bad) == nil {
 			t.Errorf("%s: the schema accepts it", bad)
 		}
-		if _, _, err := call(t, nil, "check", "--config", write(t, dir, "sundry.yaml", bad)); err == nil {
+		if _, err := check(bad); err == nil {
 			t.Errorf("%s: check accepts it", bad)
 		}
 	}

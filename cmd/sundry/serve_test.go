@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +26,23 @@ func TestMain(m *testing.M) {
 	if status, ok := isProgram(); ok {
 		os.Exit(status)
 	}
+	runMoreAtOnce()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
+
+// runMoreAtOnce lets two tests per processor run at once, unless -parallel says how many: they wait
+// for other programs, and for seconds to pass, more than they work. With the race detector they work.
+// With four, reads from Redis begin to take longer than their usual time, and are misses.
+func runMoreAtOnce() {
+	flag.Parse()
+	given := raceDetector
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 }
 
 func TestReplayNeedsNothing(t *testing.T) {

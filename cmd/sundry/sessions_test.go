@@ -165,6 +165,7 @@ func TestWhoeverIsRefusedGetsTheNextSession(t *testing.T) {
 
 // TestSessionsThatEndUnderLoad: sessions are good for so many calls, and callers never pause.
 func TestSessionsThatEndUnderLoad(t *testing.T) {
+	t.Parallel()
 	const callers, each, lasts = 20, 60, 200
 	for name, single := range map[string]bool{"sessions end by themselves": false, "a login ends the session before": true} {
 		t.Run(name, func(t *testing.T) {

@@ -24,8 +24,8 @@ import (
 // instance has a process of its own, which can be killed.
 const asProgram = "RUN_AS_SUNDRY"
 
-// fileLimit is the variable with the limit of open files of such a process; unset: that of
-// the test.
+// fileLimit is the variable with the limit of open files of such a process; 0, or unset: that
+// of the test.
 const fileLimit = "RUN_WITH_OPEN_FILES"
 
 // isProgram reports whether this process is to be sundry, and runs it.
@@ -33,7 +33,7 @@ func isProgram() (status int, ok bool) {
 	if os.Getenv(asProgram) == "" {
 		return 0, false
 	}
-	if n, err := strconv.ParseUint(os.Getenv(fileLimit), 10, 64); err == nil {
+	if n, err := strconv.ParseUint(os.Getenv(fileLimit), 10, 64); err == nil && n > 0 {
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: n, Max: n}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1, true
@@ -63,6 +63,12 @@ func newSibling(t testing.TB, config string, args ...string) *sibling {
 // startSibling is newSibling without the others: Redis may be away, or none be named.
 func startSibling(t testing.TB, config string, args ...string) *sibling {
 	t.Helper()
+	return startLimited(t, 0, config, args...)
+}
+
+// startLimited is startSibling with a limit of open files; 0: that of the test.
+func startLimited(t testing.TB, files int, config string, args ...string) *sibling {
+	t.Helper()
 	longtest.NotShort(t, "it starts the program")
 	if !strings.Contains(config, "endpoints:") && slices.Contains(args, "--catalog") {
 		config += only()
@@ -72,7 +78,7 @@ func startSibling(t testing.TB, config string, args ...string) *sibling {
 	m := &sibling{t: t, stderr: stderr, cmd: exec.Command(os.Args[0], append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config", file,
 	}, args...)...)}
-	m.cmd.Env, m.cmd.Stderr = append(os.Environ(), asProgram+"=1"), stderr
+	m.cmd.Env, m.cmd.Stderr = append(os.Environ(), asProgram+"=1", fileLimit+"="+strconv.Itoa(files)), stderr
 	if err := m.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -205,6 +211,7 @@ func newsUpstream(t testing.TB) *upstream {
 // TestARefreshOnOneInstanceReachesTheOthers within a second, although what they have
 // would be fresh for an hour, and without a call of theirs.
 func TestARefreshOnOneInstanceReachesTheOthers(t *testing.T) {
+	t.Parallel()
 	up := newsUpstream(t)
 	fleet := newFleet(t, up, "endpoints: {own: {cache: {ttl: 3s}}}\n")
 	serves := func(m *sibling, what string) bool {

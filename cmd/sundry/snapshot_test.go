@@ -20,6 +20,12 @@ import (
 	"sundry/upstreams/lib/waittest"
 )
 
+// keptOf is keptIn with these endpoints of the program alone.
+func keptOf(t testing.TB, file string, endpoints ...string) map[string]string {
+	t.Helper()
+	return keptIn(file, "SUNDRY_CONFIG", onlyIn(t, endpoints...)["SUNDRY_CONFIG"])
+}
+
 // keptIn is the environment of an instance with a snapshot.
 func keptIn(file string, more ...string) map[string]string {
 	env := map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}
@@ -153,7 +159,7 @@ func TestDrainGoesOnWithoutASnapshot(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p := serveWith(t, keptIn(filepath.Join(dir, "snapshot")), "--replay")
+	p := serveWith(t, keptOf(t, filepath.Join(dir, "snapshot"), "ip"), "--replay")
 	mustGet(t, p.public+ipCall)
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
@@ -168,11 +174,13 @@ func TestDrainGoesOnWithoutASnapshot(t *testing.T) {
 func TestSnapshotIsWrittenWithinTheDrain(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "snapshot")
-	first := serveWith(t, keptIn(file), "--replay")
+	env := keptOf(t, file, "ip", "wpcat")
+	first := serveWith(t, env, "--replay")
 	mustGet(t, first.public+ipCall)
 	first.end()
 	before := readFile(t, file)
-	second := serveWith(t, keptIn(file, "SUNDRY_DRAIN_TIMEOUT", "0s"), "--replay")
+	env["SUNDRY_DRAIN_TIMEOUT"] = "0s"
+	second := serveWith(t, env, "--replay")
 	mustGet(t, second.public+"/api/wpcat")
 	second.stop()
 	<-second.done // with or without connections that were cut off
@@ -187,11 +195,11 @@ func TestSnapshotWaitsForPurges(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "snapshot")
-	first := serveWith(t, keptIn(file), "--replay")
+	first := serveWith(t, keptOf(t, file, "ip"), "--replay")
 	mustGet(t, first.public+ipCall)
 	first.end()
 	before := readFile(t, file)
-	second := serveWith(t, keptIn(file), "--replay", "--redis", "redis://127.0.0.1:1")
+	second := serveWith(t, keptOf(t, file, "ip"), "--replay", "--redis", "redis://127.0.0.1:1")
 	if h, _ := mustGet(t, second.public+ipCall); strings.Contains(h.Get("Cache-Status"), "hit") {
 		t.Errorf("Cache-Status %s", h.Get("Cache-Status"))
 	}
@@ -203,6 +211,7 @@ func TestSnapshotWaitsForPurges(t *testing.T) {
 
 // TestAStartWaitsForTheSnapshotForAWhile, and not at all while purges are not known.
 func TestAStartWaitsForTheSnapshotForAWhile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{log: slog.New(slog.DiscardHandler), snapshot: &snapshot{done: make(chan struct{})}}
 		waited := func() time.Duration {

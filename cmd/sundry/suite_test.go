@@ -17,8 +17,7 @@ func TestHTTPCacheSuite(t *testing.T) {
 			suite := suitetest.Start(t)
 			args := []string{"--to", suite.Origin()}
 			if instances > 1 {
-				// A read that takes longer than its usual time is a miss, which is not what is tested.
-				args = append(args, "--redis", redistest.Start(t).URL()+"?read_timeout=2s&pool_timeout=2s")
+				args = append(args, "--redis", patient(redistest.Start(t).URL()))
 			}
 			var urls []string
 			for range instances {
