@@ -102,6 +102,7 @@ func launch(t testing.TB, w *process, args ...string) *instance {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &instance{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
 	w.ctx, w.urgent, w.stderr = ctx, context.Background(), p.stderr
+	w.light = true // see TestMain
 	if w.stdout == nil {
 		w.stdout = io.Discard
 	}

@@ -34,6 +34,8 @@ type process struct {
 	onEnvironment func(*upstreams.Environment)
 	// adviseEvery is how often serve makes reports, and keeps what was seen; 0: every few minutes.
 	adviseEvery time.Duration
+	// light: the process has a ballast of its own, as that of many servers in a test.
+	light bool
 }
 
 // cli is the command line. The tag example is shown beside a mistake.

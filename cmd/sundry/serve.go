@@ -89,7 +89,9 @@ func (s *serveCmd) Run(w *process) error {
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log, level, lines := newLogger(c, w)
 	defer lines.End()
-	defer ballast(int64(c.Cache.Memory))()
+	if !w.light {
+		defer ballast(int64(c.Cache.Memory))()
+	}
 	srv := &server{cmd: s, config: c, process: w, log: log, level: level}
 	all := metrics.New(version())
 	if srv.panics, err = panics.New(all, log); err != nil {

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		os.Exit(status)
 	}
 	runMoreAtOnce()
+	defer ballast(0)() // one for all instances: where memory is used again, each would be cleared
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
