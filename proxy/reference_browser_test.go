@@ -65,8 +65,8 @@ func tryForms(t *testing.T, b *browsertest.Browser, home string) {
 	}
 }
 
-// share opens the address that the page has once its form is filled in: it shows the same form,
-// but what is personal is not in it.
+// share opens the address that the page has once its form is filled in: it shows the same form
+// and its response, but what is personal is not in it. An address without parameters sends nothing.
 func share(t *testing.T, b *browsertest.Browser, home string) {
 	t.Helper()
 	b.Goto(t, home+"/docs/60s")
@@ -75,8 +75,9 @@ func share(t *testing.T, b *browsertest.Browser, home string) {
 	holds(t, b, `location.search === "?date=2026-08-22&type=text"`)
 	b.Goto(t, home+"/docs/60s?date=2026-08-22&type=text&lang=en")
 	holds(t, b, `$("#p-date").value === "2026-08-22" && $("#p-type").value === "text" && $("#address").textContent.endsWith("/api/60s?date=2026-08-22&type=text")`)
+	b.Text(t, "#outcome", "Response in")
 	b.Goto(t, home+"/docs/kd?id=other&type=nonsense")
-	holds(t, b, `$("#p-id").value === "YT0000000000001" && $("#p-type").value === ""`)
+	holds(t, b, `$("#p-id").value === "YT0000000000001" && $("#p-type").value === "" && $("#result").hidden`)
 	set(t, b, "id", "YT0000000000002")
 	holds(t, b, `!location.search.includes("YT")`)
 	b.Sound(t)

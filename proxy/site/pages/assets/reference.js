@@ -36,12 +36,15 @@ if (tryForm) {
   const otherLanguage = document.querySelector(".switch");
   const restore = () => {
     const query = new URLSearchParams(location.search);
+    let any = false;
     for (const field of fields) {
       field.dataset.initial = field.value;
       if (!shareable(field) || !query.has(field.name)) continue;
       field.value = query.get(field.name);
       if (field.selectedIndex === -1) field.value = field.dataset.initial; // there is no such choice
+      else any = true;
     }
+    return any;
   };
 
   const follow = () => {
@@ -127,7 +130,7 @@ if (tryForm) {
 
   let running;
   const send = async event => {
-    event.preventDefault();
+    event?.preventDefault();
     running?.abort();
     const mine = running = new AbortController(), what = shape(), started = performance.now();
     clearErrors();
@@ -140,7 +143,7 @@ if (tryForm) {
       const body = await response.blob(), ms = performance.now() - started;
       const error = report(response, body, ms, what);
       byId("answer").replaceChildren(...await shown(error ? "" : what, body.type, body));
-      byId("result").scrollIntoView({ block: "nearest" });
+      if (event) byId("result").scrollIntoView({ block: "nearest" });
       if (error) await showError(response, body, error);
       else byId("outcome").textContent = say("done", { ms: Math.round(ms) });
     } catch (problem) {
@@ -152,10 +155,11 @@ if (tryForm) {
   };
 
   tryForm.noValidate = true; // the service says what is wrong, in more words than a browser
-  restore();
+  const shared = restore();
   tryForm.addEventListener("input", () => { follow(); remember(); });
   tryForm.addEventListener("submit", send);
   document.querySelectorAll("[data-tabs]").forEach(makeTabs);
   document.querySelectorAll("code.json").forEach(code => code.replaceChildren(prettyJSON(code.textContent)));
   follow();
+  if (shared) send(); // who opens an address with parameters wants to see what they give
 }
