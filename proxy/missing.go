@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sundry/metrics/words"
+	"sundry/proxy/mcp"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/pages"
 )
@@ -20,6 +21,9 @@ func (s *Server) nothingAt(path string) words.Both {
 		if near != "" {
 			return words.Say(`there is no endpoint "`+name+`"; did you mean `+near+"?", words.Join("没有接口 ", name, "，是不是要找 ", near, "？"))
 		}
+	}
+	if path == s.cfg.BasePath+mcp.Path {
+		return words.Say("there are no tools for agents here: the operator offers them with SUNDRY_MCP=true", "这里没有给智能体用的工具：由运营者用 SUNDRY_MCP=true 开启")
 	}
 	list := s.cfg.BasePath + "/"
 	return words.Say("there is no such endpoint; see the list at "+list, "没有这个接口，接口列表见 "+list)

@@ -64,6 +64,15 @@ func TestMissingEndpoints(t *testing.T) {
 	}
 }
 
+// TestToolsThatAreOff: whoever sends a message there learns why nobody answers, whatever the method.
+func TestToolsThatAreOff(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		f.do(t.Context(), method, "/mcp", "Accept-Language", "en").want(t, http.StatusNotFound, "SUNDRY_MCP=true", `"type":"not_found"`)
+		f.do(t.Context(), method, "/mcp", "Accept-Language", "zh").want(t, http.StatusNotFound, "没有给智能体用的工具")
+	}
+}
+
 // TestMissingAPIs: APIs are meant as well, below their paths, too, and those that have Host names say where they are.
 func TestMissingAPIs(t *testing.T) {
 	f := newFront(t, map[string]string{

@@ -14,6 +14,7 @@ import (
 	"sundry/cache/entry"
 	"sundry/metrics/panics"
 	"sundry/metrics/words"
+	"sundry/proxy/mcp"
 	"sundry/proxy/ratelimit"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
@@ -70,6 +71,9 @@ func (s *Server) checkRequest(req *request) *failure {
 	switch req.r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 	default:
+		if req.r.URL.Path == s.cfg.BasePath+mcp.Path { // its clients send nothing but POST
+			break
+		}
 		req.w.Header().Set("Allow", "GET, HEAD, OPTIONS")
 		return methodRefused(req.r.Method)
 	}

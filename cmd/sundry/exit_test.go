@@ -23,6 +23,7 @@ func TestExitStatuses(t *testing.T) {
 		{"check", statusOK, "", ""},
 		{"", statusMisused, "sundry: missing command\n", "Example:  sundry serve --replay\n"},
 		{"serv", statusMisused, `sundry: unknown command serv; did you mean "serve"?` + "\n", "Commands: serve, check, try, "},
+		{"serve --to", statusMisused, "sundry serve: --to: expected a value after it\n", "Example: sundry serve --replay\n"},
 		{"serve --lisen :80", statusMisused, `sundry serve: unknown flag --lisen; did you mean "--listen"?` + "\n", "More:    sundry help serve\n"},
 		{"check --nonsense", statusMisused, "sundry check: unknown flag --nonsense\n", "Flags:   --help, --version, --config, --catalog, "},
 		{"try", statusMisused, "sundry try: missing <endpoint>\n", "Example: sundry try ip ip=8.8.8.8\n"},

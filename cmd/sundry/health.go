@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"time"
 )
 
@@ -60,6 +61,9 @@ func probe(ctx context.Context, listen, path string) error {
 		return err
 	}
 	resp, err := client.Do(req)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("%s does not answer: %w; another address: --listen, SUNDRY_LISTEN or the configuration file", addr, failed.Err)
+	}
 	if err != nil {
 		return err
 	}

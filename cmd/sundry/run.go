@@ -100,6 +100,9 @@ func execute(w *process, args []string) error {
 // worded is an error of the parser in the words of a command line.
 func worded(err error, command *kong.Node) error {
 	text := strings.Replace(err.Error(), ", did you mean", "; did you mean", 1)
+	if flag, ok := strings.CutSuffix(text, `: expected string value but got "EOL" (<EOL>)`); ok {
+		text = flag + ": expected a value after it"
+	}
 	if rest, ok := strings.CutPrefix(text, "expected \"<"); ok {
 		text = "missing <" + strings.TrimSuffix(rest, "\"")
 	}

@@ -37,11 +37,11 @@ const loginPage = "<!DOCTYPE html><html><head><title>Welcome</title></head><body
 func ParseFault(spec string) (target string, f Fault, err error) {
 	target, list, ok := strings.Cut(spec, "=")
 	if !ok || target == "" {
-		return "", f, fmt.Errorf("fault %q: expected an endpoint or endpoint/source and its faults, for example kd=error:0.3,latency:800ms", spec)
+		return "", f, fmt.Errorf("--replay-fault %s: expected an endpoint or endpoint/source and its faults, for example kd=error:0.3,latency:800ms", spec)
 	}
 	for item := range strings.SplitSeq(list, ",") {
 		if err := f.set(item); err != nil {
-			return "", f, fmt.Errorf("fault %q: %q: %w", spec, item, err)
+			return "", f, fmt.Errorf("--replay-fault %s: %w", spec, err)
 		}
 	}
 	if (f.Status != 0 || f.Body != "") && f.Error == 0 {
