@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 )
 
 // Advice is the TTL that meets a target.
@@ -15,7 +16,7 @@ type Advice struct {
 	Rules []Rule
 	// TTL that is advised; 0: none meets the target, or too little is known.
 	TTL      time.Duration
-	Reason   Reason
+	Reason   words.Text
 	Evidence Evidence
 	// Edition is a hint that the content changes once a day, at a time; nil: it does not seem
 	// to.

@@ -25,8 +25,8 @@ func TestReasons(t *testing.T) {
 			continue
 		}
 		delete(words, worlds[i].Name)
-		if why := worlds[i].Judge(1, All, 1).Reason; !strings.Contains(why.EN, want[0]) || !strings.Contains(why.ZH, want[1]) {
-			t.Errorf("%s: %s / %s", worlds[i].Name, why.EN, why.ZH)
+		if why := worlds[i].Judge(1, All, 1).Reason; !strings.Contains(why.EN(), want[0]) || !strings.Contains(why.ZH(), want[1]) {
+			t.Errorf("%s: %s / %s", worlds[i].Name, why.EN(), why.ZH())
 		}
 	}
 	for name := range words {

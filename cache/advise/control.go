@@ -1,10 +1,10 @@
 package advise
 
 import (
-	"fmt"
 	"time"
 
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 )
 
 // Steps of the controller.
@@ -25,7 +25,7 @@ const (
 // Step is the TTL that the controller sets next, and why; the present one for no step. It
 // compares what was seen under the present TTL with the target, never with a forecast of
 // its own. Since is when the present TTL was set; the past is what was seen since.
-func Step(past *Past, present *policy.Policy, target Target, since, now time.Time) (time.Duration, Reason) {
+func Step(past *Past, present *policy.Policy, target Target, since, now time.Time) (time.Duration, words.Text) {
 	seen := past.Rule(present)
 	in := now.Sub(since)
 	higher, lower := *present, *present
@@ -34,20 +34,16 @@ func Step(past *Past, present *policy.Policy, target Target, since, now time.Tim
 	case target.Old > 0 && in >= patience*present.TTL && seen.exceeds(target.Old) && lower.TTL >= shortest && past.improves(&lower, &seen):
 		return lower.TTL, seen.tooOld(target.Old)
 	case target.Calls > 0 && seen.CallsLow > target.Calls && in >= between:
-		return higher.TTL, Reason{
-			fmt.Sprintf("%.3g calls an hour are made, more than %.3g", seen.Calls, target.Calls),
-			fmt.Sprintf("每小时调用 %.3g 次，超过目标 %.3g 次", seen.Calls, target.Calls),
-		}
+		return higher.TTL, words.Sayf("%.3g calls an hour are made, more than %.3g",
+			"每小时调用 %.3g 次，超过目标 %.3g 次", seen.Calls, target.Calls)
 	case in < between || target.Old == 0 || past.evidence.Refreshes < fewestLooks:
-		return present.TTL, Reason{}
+		return present.TTL, words.Text{}
 	}
 	if then := past.Rule(&higher); then.Older <= farBelow*target.Old && then.OlderHigh <= surelyOK*target.Old {
-		return higher.TTL, Reason{
-			fmt.Sprintf("under %s, %s of answers would be old, within %s", lasting(higher.TTL), percent(then.Older), percent(target.Old)),
-			fmt.Sprintf("TTL 为 %s 时旧响应为 %s，仍在目标 %s 以内", lasting(higher.TTL), percent(then.Older), percent(target.Old)),
-		}
+		return higher.TTL, words.Sayf("under %s, %s of answers would be old, within %s",
+			"TTL 为 %s 时旧响应为 %s，仍在目标 %s 以内", lasting(higher.TTL), percent(then.Older), percent(target.Old))
 	}
-	return present.TTL, Reason{}
+	return present.TTL, words.Text{}
 }
 
 // exceeds reports whether more answers are surely old than a target allows, or nobody knows
@@ -63,15 +59,11 @@ func (past *Past) improves(policy *policy.Policy, on *Rule) bool {
 }
 
 // tooOld is why the TTL is halved.
-func (r *Rule) tooOld(target float64) Reason {
+func (r *Rule) tooOld(target float64) words.Text {
 	if r.Older > target {
-		return Reason{
-			fmt.Sprintf("%s of answers are old, more than %s", percent(r.Older), percent(target)),
-			fmt.Sprintf("%s 的响应是旧的，超过目标 %s", percent(r.Older), percent(target)),
-		}
+		return words.Sayf("%s of answers are old, more than %s",
+			"%s 的响应是旧的，超过目标 %s", percent(r.Older), percent(target))
 	}
-	return Reason{
-		fmt.Sprintf("every refresh finds a change: up to %s of answers are old", percent(r.OlderHigh)),
-		fmt.Sprintf("每次刷新内容都有变化：旧响应可能多达 %s", percent(r.OlderHigh)),
-	}
+	return words.Sayf("every refresh finds a change: up to %s of answers are old",
+		"每次刷新内容都有变化：旧响应可能多达 %s", percent(r.OlderHigh))
 }

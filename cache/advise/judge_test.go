@@ -9,6 +9,7 @@ import (
 
 	"sundry/cache/advise"
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 )
 
 // Target of all advice that is judged.
@@ -31,7 +32,7 @@ type Verdict struct {
 	Strictly bool          // without
 	Best     time.Duration // the longest TTL that keeps it, by brute force
 	Wrong    []string
-	Reason   advise.Reason
+	Reason   words.Text
 	Edition  *advise.Edition
 }
 

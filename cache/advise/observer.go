@@ -11,6 +11,7 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 )
 
 const (
@@ -245,10 +246,10 @@ func (o *Observer) Report(name string, ttls []time.Duration, target Target) (Rep
 
 // Step is the TTL that the controller sets next within bounds, and why; the present one
 // for no step. Since is when the TTL was last set, as far as is stored.
-func (o *Observer) Step(name string, since, now time.Time) (ttl time.Duration, why Reason, ok bool) {
+func (o *Observer) Step(name string, since, now time.Time) (ttl time.Duration, why words.Text, ok bool) {
 	s := o.known(name)
 	if s == nil {
-		return 0, Reason{}, false
+		return 0, words.Text{}, false
 	}
 	s.mu.Lock()
 	policy, target := s.policy, s.target
@@ -257,7 +258,7 @@ func (o *Observer) Step(name string, since, now time.Time) (ttl time.Duration, w
 	}
 	s.mu.Unlock()
 	if policy == nil || policy.Until != nil || policy.TTL == 0 {
-		return 0, Reason{}, false
+		return 0, words.Text{}, false
 	}
 	ttl, why = Step(s.past(since), policy, target, since, now)
 	return ttl, why, true

@@ -47,7 +47,7 @@ func TestLittleIsSaidOfLittle(t *testing.T) {
 	} {
 		s := &Seen{}
 		seen(s)
-		if a := s.Past().Advise(rule(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason.EN == "" || a.Reason.ZH == "" {
+		if a := s.Past().Advise(rule(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason.EN() == "" || a.Reason.ZH() == "" {
 			t.Errorf("%+v", a)
 		}
 	}

@@ -33,7 +33,7 @@ func TestATargetOfCallsWantsRequestsOfAnHour(t *testing.T) {
 			seen.Request(1, began.Add(time.Duration(i)*every), 1, policy.TTL)
 		}
 		if a := seen.Past().Advise(policy, Ladder(policy.TTL), Target{Calls: 4}); a.TTL > 0 != advised {
-			t.Errorf("a request every %v: advised %v, because %s", every, a.TTL, a.Reason.EN)
+			t.Errorf("a request every %v: advised %v, because %s", every, a.TTL, a.Reason.EN())
 		}
 	}
 }

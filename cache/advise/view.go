@@ -33,7 +33,7 @@ type RuleView struct {
 // View of an advice about an endpoint whose TTL is the present one.
 func (a *Advice) View(endpoint string, present time.Duration) View {
 	v := View{
-		Endpoint: endpoint, Target: a.Target.String(), Rules: []RuleView{}, Reason: a.Reason.EN, ReasonZH: a.Reason.ZH,
+		Endpoint: endpoint, Target: a.Target.String(), Rules: []RuleView{}, Reason: a.Reason.EN(), ReasonZH: a.Reason.ZH(),
 		Evidence: a.Evidence, Edition: a.Edition,
 	}
 	for i := range a.Rules {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sundry/cache/advise"
+	"sundry/metrics/words"
 	"sundry/proxy/requestlog"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -179,10 +180,8 @@ func viewOf(e *requestlog.Endpoint, ttls []time.Duration, target advise.Target) 
 		a.Rules = past.Advise(policy, slices.Compact(shown), target).Rules
 	}
 	if policy.TTL > 0 && a.TTL == 0 && a.Evidence.Refreshes == 0 && target.Old > 0 {
-		a.Reason = advise.Reason{
-			EN: "the log does not say what refreshes found, so calls alone are known; expected a log of Sundry, or a target such as --target calls=100/h",
-			ZH: "日志没有记录刷新的结果，因此只知道调用次数；请提供 Sundry 的日志，或使用 --target calls=100/h 这样的目标",
-		}
+		a.Reason = words.Say("the log does not say what refreshes found, so calls alone are known; expected a log of Sundry, or a target such as --target calls=100/h",
+			"日志没有记录刷新的结果，因此只知道调用次数；请提供 Sundry 的日志，或使用 --target calls=100/h 这样的目标")
 	}
 	return a.View(e.Name, policy.TTL)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sundry/cache/advise"
+	"sundry/metrics/words"
 	"sundry/proxy/autopilot"
 	"sundry/upstreams/catalog"
 )
@@ -24,7 +25,7 @@ func (s *server) advise(e *catalog.Endpoint, ttls []time.Duration, target advise
 		return r
 	}
 	return advise.Report{
-		Advice:  advise.Advice{Target: e.Target, Reason: advise.Reason{EN: "answers are not cached, so there is nothing to advise", ZH: "响应不缓存，没有可以建议的"}},
+		Advice:  advise.Advice{Target: e.Target, Reason: words.Say("answers are not cached, so there is nothing to advise", "响应不缓存，没有可以建议的")},
 		Present: e.Policy.TTL,
 	}
 }

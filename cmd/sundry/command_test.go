@@ -281,7 +281,7 @@ func dependencies() map[string][]string {
 		"cache":                   {"cache/durable", "cache/entry", "cache/jitter", "cache/policy", "metrics"},
 		"cache/entry":             {},
 		"cache/policy":            {"cache/entry"},
-		"cache/advise":            {"cache", "cache/durable", "cache/entry", "cache/policy", "metrics"},
+		"cache/advise":            {"cache", "cache/durable", "cache/entry", "cache/policy", "metrics", "metrics/words"},
 		"cache/far":               {"cache/entry", "cache/jitter", "metrics"},
 		"upstreams/scaffold":      {"upstreams/lib/chinatime", "upstreams/httpsource", "upstreams/lib/plainjson", "upstreams/lib/redact"},
 		"upstreams/lib/favicon":   {"upstreams/lib/guard", "upstreams/lib/pixels", "upstreams/lib/webpage", "metrics/words"},
@@ -344,7 +344,7 @@ func dependencies() map[string][]string {
 			"upstreams/fixtures", "metrics/words",
 		},
 		"proxy/live":      {"cache/durable", "cache/far", "cache/jitter", "cache/policy", "metrics", "upstreams/host", "metrics/words"},
-		"proxy/autopilot": {"cache/advise", "cache/jitter", "metrics", "proxy/live"},
+		"proxy/autopilot": {"cache/jitter", "metrics", "metrics/words", "proxy/live"},
 		"proxy/admin": {
 			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/explain", "proxy/ratelimit", "proxy/site/status", "proxy/site/i18n", "proxy/live", "proxy/through", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "metrics/words",

@@ -134,13 +134,13 @@ func (l *commandLine) values(v *kong.Value, last string) []candidate {
 	case "parameters":
 		return l.parameters(last)
 	case "":
-		return words(v.EnumSlice())
+		return asCandidates(v.EnumSlice())
 	default:
-		return words(strings.Split(of, ","))
+		return asCandidates(strings.Split(of, ","))
 	}
 }
 
-func words(values []string) []candidate {
+func asCandidates(values []string) []candidate {
 	out := make([]candidate, len(values))
 	for i, value := range values {
 		out[i].word = value
@@ -196,7 +196,7 @@ func (l *commandLine) parameters(last string) []candidate {
 		switch {
 		case p.Derived():
 		case strings.HasPrefix(last, p.Name+"="):
-			return prefixed(p.Name+"=", words(valuesOf(e, p)))
+			return prefixed(p.Name+"=", asCandidates(valuesOf(e, p)))
 		default:
 			out = append(out, candidate{p.Name + "=", p.Allowed.EN()})
 		}

@@ -112,7 +112,7 @@ func (a *api) autopilot(e *catalog.Endpoint) autopilotView {
 	v := autopilotView{Last: lastStep(a.Replicator.Settings().Audit, e)}
 	if s := a.Autopilot(e.Name); s.On {
 		v.On, v.MinS, v.MaxS, v.TTLS = true, s.Min.Seconds(), s.Max.Seconds(), s.TTL.Seconds()
-		v.Reason = map[string]string{"en": s.Why.EN, "zh": s.Why.ZH}
+		v.Reason = titles(s.Why)
 	}
 	return v
 }

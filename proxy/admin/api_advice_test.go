@@ -12,6 +12,7 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/advise"
+	"sundry/metrics/words"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
 	"sundry/upstreams/catalog"
@@ -60,7 +61,7 @@ func advising(t *testing.T, file string) *api {
 			return r
 		},
 		Autopilot: func(string) autopilot.Status {
-			return autopilot.Status{On: true, Min: time.Minute, Max: 24 * time.Hour, Why: advise.Reason{EN: "because", ZH: "因为"}}
+			return autopilot.Status{On: true, Min: time.Minute, Max: 24 * time.Hour, Why: words.Say("because", "因为")}
 		},
 	}}
 }

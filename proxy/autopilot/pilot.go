@@ -14,9 +14,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sundry/cache/advise"
 	"sundry/cache/jitter"
 	"sundry/metrics"
+	"sundry/metrics/words"
 	"sundry/proxy/live"
 )
 
@@ -35,7 +35,7 @@ type Config struct {
 	// Endpoints that the autopilot is on for.
 	Endpoints func() []Endpoint
 	// Step is advise.Observer.Step.
-	Step func(endpoint string, since, now time.Time) (ttl time.Duration, why advise.Reason, ok bool)
+	Step func(endpoint string, since, now time.Time) (ttl time.Duration, why words.Text, ok bool)
 	// Replicator of the settings: changes are made through it, for the whole fleet.
 	Replicator *live.Replicator
 	// Registerer takes the metrics; nil for none.
@@ -96,7 +96,7 @@ type Status struct {
 	Min, Max time.Duration
 	// TTL that it would set now; that in force for no step.
 	TTL time.Duration
-	Why advise.Reason
+	Why words.Text
 }
 
 // Status of an endpoint; zero where the autopilot is off.
@@ -111,7 +111,7 @@ func (p *Pilot) Status(endpoint string) Status {
 }
 
 // decide returns the TTL in force for no step.
-func (p *Pilot) decide(e *Endpoint, s *live.Settings, now time.Time) (time.Duration, advise.Reason) {
+func (p *Pilot) decide(e *Endpoint, s *live.Settings, now time.Time) (time.Duration, words.Text) {
 	if until := s.Cache[e.Name].Until; until.After(now) {
 		return e.TTL, whyByHand(until)
 	}
@@ -135,7 +135,7 @@ func (p *Pilot) look(ctx context.Context, e *Endpoint, now time.Time) {
 	}
 	last := settings.LastChanged(e.Name)
 	c := live.Change{
-		By: live.ByAutopilot, Do: live.DoCache, Target: e.Name, Note: why.EN, Expected: &last,
+		By: live.ByAutopilot, Do: live.DoCache, Target: e.Name, Note: why.EN(), Expected: &last,
 		Cache: maps.Clone(settings.ActiveCache(now)[e.Name]),
 	}
 	if c.Cache == nil {
@@ -161,18 +161,12 @@ func (p *Pilot) change(ctx context.Context, e *Endpoint, c live.Change, ttl time
 	return stepRaised
 }
 
-func whyByHand(until time.Time) advise.Reason {
-	at := until.UTC().Format("2006-01-02 15:04 UTC")
-	return advise.Reason{EN: "what an operator has set is left alone until it expires at " + at, ZH: "运维人员的临时设置在 " + at + " 到期之前保持不变"}
+func whyByHand(until time.Time) words.Text {
+	return words.Sayf("what an operator has set is left alone until it expires at %s", "运维人员的临时设置在 %s 到期之前保持不变", until.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
-func whyUnknown() advise.Reason {
-	return advise.Reason{EN: "nothing was seen yet", ZH: "还没有见过任何请求"}
-}
+func whyUnknown() words.Text { return words.Say("nothing was seen yet", "还没有见过任何请求") }
 
-func whyBounds(e *Endpoint) advise.Reason {
-	return advise.Reason{
-		EN: fmt.Sprintf("the TTL is to be from %s to %s", e.Min, e.Max),
-		ZH: fmt.Sprintf("TTL 应在 %s 与 %s 之间", e.Min, e.Max),
-	}
+func whyBounds(e *Endpoint) words.Text {
+	return words.Sayf("the TTL is to be from %s to %s", "TTL 应在 %s 与 %s 之间", e.Min, e.Max)
 }

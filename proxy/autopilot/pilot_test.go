@@ -12,8 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"sundry/cache/advise"
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/proxy/live"
 )
 
@@ -58,14 +58,14 @@ func (f *flown) endpoint() Endpoint {
 	return Endpoint{"ip", f.ttl, time.Minute, 24 * time.Hour}
 }
 
-func (f *flown) step(_ string, since, now time.Time) (time.Duration, advise.Reason, bool) {
+func (f *flown) step(_ string, since, now time.Time) (time.Duration, words.Text, bool) {
 	if since.IsZero() {
 		since = f.from
 	}
 	if now.Sub(since) < 2*time.Hour {
-		return f.inForce(), advise.Reason{}, true
+		return f.inForce(), words.Text{}, true
 	}
-	return 2 * f.inForce(), advise.Reason{EN: "because"}, true
+	return 2 * f.inForce(), words.Say("because", ""), true
 }
 
 // fly starts an instance on a store, until the bubble's test ends.
@@ -205,7 +205,7 @@ func TestStepsStayWithinBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(23 * time.Hour)
-		if n := len(f.audit()); n != 1 || f.Status("ip").Why.EN == "" {
+		if n := len(f.audit()); n != 1 || f.Status("ip").Why.EN() == "" {
 			t.Fatalf("%d changes while an operator's lasts, %+v", n, f.Status("ip"))
 		}
 		if _, err := f.cfg.Replicator.Change(t.Context(), live.Change{By: "op", Do: live.DoCache, Target: "ip", Cache: set}); err != nil {
@@ -221,7 +221,7 @@ func TestStepsStayWithinBounds(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		outside := Endpoint{"ip", time.Second, time.Minute, time.Hour}
-		if ttl, why := f.decide(&outside, f.cfg.Replicator.Settings(), time.Now()); ttl < outside.Min || ttl > outside.Max || why.EN == "" {
+		if ttl, why := f.decide(&outside, f.cfg.Replicator.Settings(), time.Now()); ttl < outside.Min || ttl > outside.Max || why.EN() == "" {
 			t.Errorf("%v %+v", ttl, why)
 		}
 	})
