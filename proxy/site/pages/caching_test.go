@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/cache/policy"
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 )
 
@@ -23,8 +24,8 @@ func TestCachingRulesInWords(t *testing.T) {
 	for _, e := range builtin(t).Endpoints {
 		for _, l := range i18n.All() {
 			fmt.Fprintf(&got, "%s (%v)\n", e.Name, l)
-			for _, sentence := range cachingOf(e).words(l) {
-				fmt.Fprintf(&got, "- %s\n", sentence)
+			for _, sentence := range Caching(e) {
+				fmt.Fprintf(&got, "- %s\n", l.Of(sentence))
 			}
 		}
 	}
@@ -49,8 +50,8 @@ func TestSpans(t *testing.T) {
 		time.Hour: {"an hour", "1 小时"}, 36 * time.Hour: {"36 hours", "36 小时"}, 24 * time.Hour: {"a day", "1 天"}, 30 * 24 * time.Hour: {"30 days", "30 天"},
 		1500 * time.Millisecond: {"1.5s", "1.5s"},
 	} {
-		if en, zh := span(i18n.English, d), span(i18n.Chinese, d); en != want[0] || zh != want[1] {
-			t.Errorf("%v: %q, %q; want %q", d, en, zh, want)
+		if got := span(d); got != words.Say(want[0], want[1]) {
+			t.Errorf("%v: %q, %q; want %q", d, got.EN(), got.ZH(), want)
 		}
 	}
 }
@@ -66,8 +67,8 @@ func TestTimetables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if en, zh := timetable(i18n.English, c), timetable(i18n.Chinese, c); en != want[0] || zh != want[1] {
-			t.Errorf("%s: %q, %q; want %q", text, en, zh, want)
+		if got := timetable(c); got != words.Say(want[0], want[1]) {
+			t.Errorf("%s: %q, %q; want %q", text, got.EN(), got.ZH(), want)
 		}
 	}
 }

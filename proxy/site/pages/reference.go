@@ -52,7 +52,10 @@ func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 	r := &reference{
 		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
 		Shape: apidoc.FormOf(e.Forms[0]).Shape, Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
-		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Caching: cachingOf(e).words(l), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
+		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
+	}
+	for _, sentence := range Caching(e) {
+		r.Caching = append(r.Caching, l.Of(sentence))
 	}
 	r.Inputs, r.Shaping = parameters(l, e)
 	templates := snippetsOf(e)
@@ -69,14 +72,6 @@ func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 		return view{}, err
 	}
 	return view{Template: "reference", Section: ReferencePath, Title: r.Title, Description: r.Summary, Redirects: mayRedirect(e), Data: r}, nil
-}
-
-func cachingOf(e *catalog.Endpoint) *cachingRule {
-	r := &cachingRule{Policy: e.Policy, LimitsItself: e.LimitsItself()}
-	for _, f := range e.Forms {
-		r.Pool = r.Pool || f.Pool
-	}
-	return r
 }
 
 // initialPairs are the parameters of the form as it first stands.
