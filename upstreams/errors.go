@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"sundry/metrics/words"
@@ -73,10 +74,13 @@ func (e *Error) Error() string {
 		s = fmt.Sprintf("%s (status %d)", s, e.Status)
 	}
 	if e.Err != nil {
-		s += ": " + e.Err.Error()
+		s += ": " + e.cause()
 	}
 	return s
 }
+
+// cause is the text of the cause, which may begin with the kind, as that of host.ErrRejected does.
+func (e *Error) cause() string { return strings.TrimPrefix(e.Err.Error(), e.Kind.String()+": ") }
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }

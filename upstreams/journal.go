@@ -226,7 +226,7 @@ func CauseOf(err error) string {
 		parts = append(parts, fmt.Sprintf("status %d", typed.Status))
 	}
 	if typed.Err != nil {
-		parts = append(parts, strings.TrimPrefix(typed.Err.Error(), typed.Kind.String()+": "))
+		parts = append(parts, typed.cause())
 	}
 	return cmp.Or(strings.Join(parts, ": "), typed.Kind.String())
 }

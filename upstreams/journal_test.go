@@ -3,6 +3,7 @@ package upstreams
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,9 @@ func TestJournalSaysThingsOnce(t *testing.T) {
 	} {
 		if got := CauseOf(err); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+		if strings.Contains(err.Error(), "rejected: rejected") {
+			t.Errorf("%q says it twice", err)
 		}
 	}
 }

@@ -89,6 +89,9 @@ func DecodeJSON(b []byte) (any, error) {
 		return nil, err
 	}
 	v, d, err := decodeFirst(b)
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("body as JSON: it is empty")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("body as JSON: %w", err)
 	}
