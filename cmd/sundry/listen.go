@@ -89,7 +89,10 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 	watching := make(chan struct{})
 	watches := sync.OnceFunc(func() { close(watching) })
-	loops.Go(s.panics.Loop(ctx, panics.Reload, func(ctx context.Context) { s.watch(ctx, watches) }))
+	loops.Go(s.panics.Loop(ctx, panics.Reload, func(ctx context.Context) {
+		defer watches() // a panic of it does not keep the service from serving
+		s.watch(ctx, watches)
+	}))
 	select { // what is changed once it says that it serves is taken over
 	case <-watching:
 	case <-ctx.Done():
