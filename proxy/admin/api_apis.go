@@ -1,7 +1,7 @@
 package admin
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -184,17 +184,70 @@ func (a *api) purgeAPI(r *http.Request, name string, of selection, soft, preview
 }
 
 // purgeByMethod answers the method PURGE, as other caches do: of the path below which the API is, or with its Host. With
-// Cache-Tag it is about what has that tag, with Soft-Purge: 1 that becomes stale.
+// Cache-Tag it is about what has that tag, of all APIs at / where none is there, with Soft-Purge: 1 that becomes stale.
 func (a *api) purgeByMethod(r *http.Request) (any, error) {
 	name, path, ok := a.Resolve(r)
-	if !ok {
-		return nil, notFound(words.Say("API with proxy:", "以 proxy: 声明的 API"), fmt.Sprintf("%s%s", r.Host, r.URL.Path))
-	}
-	of := selection{url: path}
+	of, soft := selection{url: path}, r.Header.Get("Soft-Purge") == "1"
 	if tag := r.Header.Get("Cache-Tag"); tag != "" {
 		of = selection{tag: tag}
 	}
-	return a.purgeAPI(r, name, of, r.Header.Get("Soft-Purge") == "1", false)
+	switch {
+	case ok:
+		return a.purgeAPI(r, name, of, soft, false)
+	case of.tag != "" && r.URL.Path == "/" && len(a.Catalog().APIs) > 0:
+		return a.purgeEverywhere(r, of, soft)
+	}
+	return nil, refuse(http.StatusNotFound, a.nothingToPurge(r))
+}
+
+// purgesView is what a purge of several APIs reached in this instance's near tier.
+type purgesView struct {
+	Entries int          `json:"entries"`
+	Bytes   int          `json:"bytes"`
+	Changes []recordView `json:"changes"` // one of each API
+	Pending bool         `json:"pending,omitempty"`
+}
+
+func (p purgesView) status() int {
+	code := http.StatusOK
+	for _, c := range p.Changes {
+		code = max(code, c.status())
+	}
+	return code
+}
+
+// purgeEverywhere purges the same of each API.
+func (a *api) purgeEverywhere(r *http.Request, of selection, soft bool) (any, error) {
+	var all purgesView
+	for _, one := range a.Catalog().APIs {
+		v, err := a.purgeAPI(r, one.Name, of, soft, false)
+		if err != nil {
+			return nil, err
+		}
+		if p, ok := v.(purgeView); ok {
+			all.Entries, all.Bytes, all.Pending = all.Entries+p.Entries, all.Bytes+p.Bytes, all.Pending || p.Pending
+			all.Changes = append(all.Changes, p.Change)
+		}
+	}
+	return all, nil
+}
+
+// nothingToPurge says what is at the place of a PURGE that is about no API, or where APIs are.
+func (a *api) nothingToPurge(r *http.Request) words.Text {
+	below, _ := strings.CutPrefix(r.URL.Path, a.PublicPath+"/api/")
+	name, _, _ := strings.Cut(below, "/")
+	if _, ok := a.Catalog().Get(name); ok {
+		return words.Sayf("%s is an endpoint; purge it by POST purge of the admin API, with {\"endpoint\":\"%[1]s\",\"mode\":\"hard\"}",
+			"%s 是接口；请用管理接口的 POST purge 清除：{\"endpoint\":\"%[1]s\",\"mode\":\"hard\"}", name)
+	}
+	var places []string
+	for _, one := range a.Catalog().APIs {
+		places = append(places, cmp.Or(a.pathOf(one), "Host: "+strings.Join(one.Hosts, ", "))+" ("+one.Name+")")
+	}
+	if len(places) == 0 {
+		return words.Sayf("no API is at %q, nor anywhere: no catalog file has proxy:", "%q 处没有 API：没有目录文件声明 proxy:", r.URL.Path)
+	}
+	return words.Sayf("no API is at %q; expected one of these places: %s", "%q 处没有 API；可用的位置：%s", r.URL.Path, strings.Join(places, "; "))
 }
 
 // countAllKept counts what is kept of APIs, if a purge is one of everything.

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestPURGEWithFilesOfAPIs: a tag at / is purged of all of them, as where one has all paths, and who asks for a wrong place is
+// told the right ones.
+func TestPURGEWithFilesOfAPIs(t *testing.T) {
+	t.Parallel()
+	origin, calls := counting(t)
+	dir := t.TempDir()
+	write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+origin+"'}\n")
+	write(t, dir, "news.yaml", "version: 1\nname: news\nproxy: {to: '"+origin+"', hosts: [news.example.org]}\n")
+	p := serve(t, "--catalog", dir, "--config", write(t, t.TempDir(), "few.yaml", only("sfz")))
+	purge := func(path, tag string) (int, string) {
+		r, _ := http.NewRequestWithContext(t.Context(), "PURGE", p.admin+path, http.NoBody)
+		if r.Header.Set("Accept-Language", "en"); tag != "" {
+			r.Header.Set("Cache-Tag", tag)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(b)
+	}
+	for _, row := range []struct {
+		path, tag, want string
+		status          int
+		gone            int64
+	}{
+		{"/", "all", `"entries":1,`, http.StatusOK, 1},
+		{"/api/weather/a", "", `"entries":1,`, http.StatusOK, 1},
+		{"/a", "", "/api/weather/ (weather)", http.StatusNotFound, 0},
+		{"/a", "", "Host: news.example.org (news)", http.StatusNotFound, 0},
+		{"/api/sfz", "", "sfz is an endpoint; purge it by POST purge", http.StatusNotFound, 0},
+	} {
+		mustGet(t, p.public+"/api/weather/a")
+		before := calls.Load()
+		if status, body := purge(row.path, row.tag); status != row.status || !strings.Contains(body, row.want) {
+			t.Errorf("PURGE %s %s: %d %s", row.path, row.tag, status, body)
+		}
+		if mustGet(t, p.public+"/api/weather/a"); calls.Load()-before != row.gone {
+			t.Errorf("PURGE %s %s: %d calls, want %d", row.path, row.tag, calls.Load()-before, row.gone)
+		}
+	}
+}
