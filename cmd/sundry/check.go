@@ -43,7 +43,7 @@ func (c *checkCmd) Run(w *process) error {
 	if n := len(l.set.APIs); n > 0 {
 		apis = plural(n, "API") + ", "
 	}
-	_, err = fmt.Fprintf(w.stdout, "%s%s %d endpoints, %s%d sources\n", variableStates(l.set.Variables(), w.getenv), ok, len(l.set.Endpoints), apis, sources)
+	_, err = fmt.Fprintf(w.stdout, "%s %d endpoints, %s%d sources\n%s", ok, len(l.set.Endpoints), apis, sources, variableStates(l.set.Variables(), w.getenv))
 	return err
 }
 
