@@ -254,6 +254,10 @@ func (b *browser) trouble(t *testing.T) {
 	b.text(".troubles", failing)
 	b.text(".troubles .why", "1 of 1 requests failed in the last hour")
 	b.text(".troubles .why", "own/up: unavailable: ")
+	// Shares are those of one whole, what failed among them, and nothing is counted as cached that failed.
+	b.until(`[...document.querySelectorAll(".shares li")].find((li) => li.querySelector("a").textContent === "own").textContent.includes("failed100 %")`)
+	b.until(`[...document.querySelectorAll(".shares li")].every((li) => [...li.querySelectorAll(".row .number")].reduce((sum, part) => sum + parseFloat(part.textContent), 0) < 103)`)
+	b.until(`/^\d.* % \(1\)$/.test([...document.querySelectorAll(".tile")].at(-1).querySelector(".number").textContent)`)
 	b.until(`document.querySelector(".shares li:first-child a").textContent === "wpcat" && document.querySelector(".shares li:first-child rect").classList.contains("later")`)
 	for link, only := range map[string]string{"Show failures: own": "own", "Show upstreams: " + failing: "wpcat sjbz"} {
 		b.press(`a[aria-label="` + link + `"]`)
@@ -433,7 +437,10 @@ func (b *browser) again(t *testing.T, p *instance) {
 	b.t = t
 	b.tab("failures")
 	b.text("#panel tbody", "injected fault")
-	b.until(`[...document.querySelectorAll("#panel tbody tr")].some((tr) => Number(tr.cells[1].textContent) > 1)`) // one row for many
+	b.until(`[...document.querySelectorAll("#panel tbody tr")].some((tr) => Number(tr.cells[2].textContent) > 1)`) // one row for many
+	// An endpoint whose only caller failed is before one that failed often and whose callers did not notice.
+	b.until(`((rows) => rows[0].cells[0].textContent === "own" && rows[0].cells[1].textContent.includes("1 of 1") && rows.some((tr) => tr.cells[0].textContent === "wpcat" && tr.cells[1].textContent === "none"))([...document.querySelectorAll("#panel tbody tr")])`)
+	b.until(`((names) => new Set(names).size === names.length)([...document.querySelectorAll("#panel tbody strong")].map((name) => name.textContent))`)
 	b.press(`button[aria-expanded=false][aria-label$="wpcat/wallpaper-360"]`)
 	b.press(`button[aria-label="Retry wpcat/wallpaper-360"]`)
 	b.text("dialog .stages", "It still fails")

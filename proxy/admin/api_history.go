@@ -49,7 +49,7 @@ type hourView struct {
 	Requests []*uint64 `json:"requests"`
 	// Errors are the requests that failed although nothing was wrong with them.
 	Errors []*uint64 `json:"errors"`
-	// HitRatio is 0 to 1, and null also where the cache could have given no answer.
+	// HitRatio is 0 to 1 of the requests that were answered from the cache, fetched, or failed; null also without any.
 	HitRatio []*float64 `json:"hit_ratio"`
 	// P95 is in milliseconds, and null also without requests.
 	P95 []*float64 `json:"p95_ms"`

@@ -44,7 +44,7 @@ func TestHistoryTellsUnknownFromNone(t *testing.T) {
 	if want := map[string]int{"requests": 8, "cached": 3, "fetched": 1, "stale": 0, "errors": 2}; ip.State != "stale" || !maps.Equal(ip.Total, want) {
 		t.Errorf("%s, %v, want %v", ip.State, ip.Total, want)
 	}
-	for name, want := range map[string]string{"requests": "[null,0,8]", "errors": "[null,0,2]", "hit_ratio": "[null,null,0.75]", "p95_ms": "[null,null,1.5]"} {
+	for name, want := range map[string]string{"requests": "[null,0,8]", "errors": "[null,0,2]", "hit_ratio": "[null,null,0.5]", "p95_ms": "[null,null,1.5]"} {
 		if string(ip.Hour[name]) != want {
 			t.Errorf("hour: %s: %s, want %s", name, ip.Hour[name], want)
 		}

@@ -1,4 +1,4 @@
-// Attempts that failed, by source and cause, and retrying them.
+// Attempts that failed, by endpoint and cause, and retrying them.
 import { ask, part, read } from "./api.js";
 import { openDialog } from "./ask.js";
 import { badge, button, h, show } from "./dom.js";
@@ -10,48 +10,65 @@ import { said } from "./trouble.js";
 
 export const find = (text) => filtered("failures", text);
 
-export const load = async () => (await read("failures")).failures;
+export async function load() {
+  const [{ failures }, { endpoints }] = await Promise.all([read("failures"), read("history")]);
+  return { failures, endpoints };
+}
 
-const opened = new Set(); // groups whose attempts are shown
+const opened = new Set(); // causes whose attempts are shown
 
-// grouped are failures of the same source for the same cause: numbers in it may differ.
-function grouped(failures) {
+// grouped are attempts by what keyOf says of them, in their order.
+function grouped(failures, keyOf) {
   const groups = new Map();
   for (const f of failures) {
-    const key = [f.endpoint, f.source, f.result, f.error.replace(/\d+/g, "#")].join("\n");
+    const key = keyOf(f);
     if (!groups.has(key)) groups.set(key, { key, first: f, all: [] });
     groups.get(key).all.push(f);
   }
   return [...groups.values()];
 }
 
-export function view(failures, { refresh }) {
-  const heads = [t("Source"), t("Count"), t("Latest"), t("Cause"), t("Attempts")];
+// causeOf is the same for attempts that failed alike, of whichever source: numbers in it may differ.
+const causeOf = (f) => [f.endpoint, f.result, f.error.replace(/\d+/g, "#")].join("\n");
+
+export function view({ failures, endpoints }, { refresh }) {
+  const heads = [t("Endpoint"), t("Failed requests"), t("Failed attempts"), t("Latest"), t("Causes")];
   return h("section", null,
-    h("p", { class: "soft" }, t("The latest attempts that failed on this instance. Callers may not have noticed: another source or a stale answer may have been served instead.")),
-    list("failures", t("Failures"), heads, grouped(failures).map((g) => row(g, refresh)), refresh, t("No recent failures.")));
+    h("p", { class: "soft" }, t("The latest attempts that failed on this instance, those first whose callers got no answer in the last hour. Where no request failed, another source or a stale answer was served instead.")),
+    list("failures", t("Failures"), heads, grouped(failures, (f) => f.endpoint).map((g) => row(g, endpoints[g.key]?.total ?? { requests: 0, errors: 0 }, refresh)), refresh, t("No recent failures.")));
 }
 
-function row({ key, first: f, all }, refresh) {
-  const toggle = () => {
-    if (!opened.delete(key)) opened.add(key);
-    refresh();
-  };
-  const open = opened.has(key);
+// row is an endpoint. A source that is paused is hardly called, so that what its callers got tells more than how often it failed.
+function row({ key, first: f, all }, total, refresh) {
   return {
-    key, words: `${f.endpoint}/${f.source} ${f.result} ${result(f.result)} ${f.error}`, sort: [`${f.endpoint}/${f.source}`, all.length, new Date(f.at).getTime(), f.error], trouble: all.length,
+    key, class: total.errors > 0 && "trouble", words: all.map((f) => `${f.endpoint}/${f.source} ${f.result} ${result(f.result)} ${f.error}`).join("\n"),
+    sort: [key, total.errors, all.length, new Date(f.at).getTime()], trouble: total.errors * 1e6 + all.length,
     cells: [
-      [h("strong", { class: "mono" }, f.endpoint), h("div", { class: "mono soft" }, f.source)],
+      h("strong", { class: "mono" }, key),
+      total.errors > 0 ? h("span", { class: "number bad" }, h("span", { "aria-hidden": "true" }, "▲ "), t("{n} of {all}", { n: total.errors, all: count(total.requests) })) : h("span", { class: "soft" }, t("none")),
       h("span", { class: "number" }, count(all.length)),
       time(f.at, ago(f.at)),
-      [badge("bad", "✕", result(f.result)), f.error !== f.result && h("div", { class: "words", lang: "en" }, f.error), open && single(all, refresh)],
-      button(open ? t("Hide") : t("Show {n}", { n: all.length }), t("The single attempts"), toggle, { "aria-expanded": String(open), about: `${f.endpoint}/${f.source}` }),
+      h("ul", { class: "causes" }, grouped(all, causeOf).map((g) => cause(g, refresh))),
     ],
   };
 }
 
-const single = (all, refresh) => h("ul", { class: "single", tabindex: 0, "aria-label": t("The single attempts") }, all.map((f) => h("li", { key: f.id },
-  time(f.at), h("span", { class: "number soft" }, ` ${f.ms} ms`), h("div", null, f.params ? h("span", { class: "mono words" }, paramText(f.params)) : f.personal && badge("plain", "◇", t("personal"), t("The parameters are personal and were not recorded"))),
+// cause is what failed alike: how, at which sources, and the single attempts if they are wanted.
+function cause({ key, first: f, all }, refresh) {
+  const toggle = () => {
+    if (!opened.delete(key)) opened.add(key);
+    refresh();
+  };
+  const open = opened.has(key), sources = [...new Set(all.map((f) => f.source))].sort();
+  return h("li", { key },
+    h("div", { class: "row" }, badge("bad", "✕", result(f.result)), h("span", { class: "mono words" }, sources.join(t(", "))),
+      button(open ? t("Hide") : t("Show {n}", { n: all.length }), t("The single attempts"), toggle, { "aria-expanded": String(open), about: `${f.endpoint}/${sources.join(t(", "))}` })),
+    f.error !== f.result && h("div", { class: "words", lang: "en" }, f.error),
+    open && single(all, sources.length > 1, refresh));
+}
+
+const single = (all, named, refresh) => h("ul", { class: "single", tabindex: 0, "aria-label": t("The single attempts") }, all.map((f) => h("li", { key: f.id },
+  time(f.at), h("span", { class: "number soft" }, ` ${f.ms} ms`), h("div", null, named && h("span", { class: "mono" }, `${f.source} `), f.params ? h("span", { class: "mono words" }, paramText(f.params)) : f.personal && badge("plain", "◇", t("personal"), t("The parameters are personal and were not recorded"))),
   f.can_retry && button(t("Retry"), t("Call this source again and show each stage"), () => retry(f, refresh), { about: `${f.endpoint}/${f.source}` }))));
 
 const paramText = (params) => Object.entries(params ?? {}).filter(([, v]) => v !== null && v !== "").map(([k, v]) => `${k}=${typeof v === "string" ? v : JSON.stringify(v)}`).join(" ") || t("no parameters");

@@ -1,21 +1,27 @@
-// Who answered: of each endpoint, the shares of its sources in what was fetched in the last hour.
+// Who answered: of each endpoint, the shares of its sources, and of what failed, in what was asked of sources in the last hour.
 import { h, svg } from "./dom.js";
 import { t } from "./language.js";
 import { address } from "./links.js";
 import { count, plural, share } from "./text.js";
 
-// cached is the share of the answers of the cache, of those that it could have given; null: none.
-export const cached = ({ cached: hits, fetched }) => (hits + fetched > 0 ? hits / (hits + fetched) : null);
+// cached is the share of the cache in the requests that it answered, that were fetched, or that failed; null: there were none.
+export const cached = ({ cached: hits, fetched, errors }) => (hits + fetched + errors > 0 ? hits / (hits + fetched + errors) : null);
 
-// shares shows the endpoints that somebody was asked for, those first where it was not the first source that answered.
+// failed is the share of the requests that failed, with their number.
+export const failed = ({ requests, errors }) => [share(requests > 0 ? errors / requests : null), errors > 0 && h("span", { class: "soft" }, ` (${count(errors)})`)];
+
+// shares shows the endpoints that somebody asked for, those first where it was not the first source that answered. What was
+// fetched without a request, as at a start, says nothing of what callers got.
 export function shares(sources, endpoints, titles) {
   const all = Object.entries(endpoints).map(([name, { total }]) => lineOf(name, total, sources.filter((s) => s.endpoint === name && !s.missing)));
-  const asked = all.filter((line) => line.whole > 0).sort((a, b) => b.later - a.later || b.whole - a.whole);
-  const rest = all.filter((line) => line.whole === 0).map((line) => line.name).sort();
+  const asked = all.filter((line) => line.whole > 0 && line.total.requests > 0).sort((a, b) => b.later - a.later || b.whole - a.whole);
+  const named = (which) => all.filter(which).map((line) => line.name).sort().join(t(", "));
+  const ahead = named((line) => line.whole > 0 && line.total.requests === 0), rest = named((line) => line.whole === 0);
   return [
     h("p", { class: "soft legend" }, ["first", "later", "none"].map((kind) => h("span", { class: "example" }, swatch(kind), kinds[kind]))),
     asked.length > 0 && h("ul", { class: "shares" }, asked.map((line) => drawn(line, titles[line.name]))),
-    rest.length > 0 && h("p", { class: "soft" }, t("No source was asked for {names}.", { names: rest.join(t(", ")) })),
+    ahead && h("p", { class: "soft" }, t("Fetched ahead, without a request: {names}.", { names: ahead })),
+    rest && h("p", { class: "soft" }, t("No source was asked for {names}.", { names: rest })),
   ];
 }
 
@@ -41,7 +47,7 @@ function drawn({ name, total, parts, whole }, title) {
       x += width;
       return svg("rect", { class: kind, x: x - width, width: Math.max(0.6, width - 0.6), height: 8 });
     })),
-    h("span", { class: "row" }, parts.map(([kind, source, n]) => h("span", { class: "example", key: kind + source }, swatch(kind), h("span", { class: kind === "none" ? "" : "mono" }, source), h("span", { class: "number" }, kind === "none" ? count(n) : share(n / (whole - total.errors)))))),
+    h("span", { class: "row" }, parts.map(([kind, source, n]) => h("span", { class: "example", key: kind + source }, swatch(kind), h("span", { class: kind === "none" ? "" : "mono" }, source), h("span", { class: "number" }, share(n / whole))))),
     h("span", { class: "soft number" }, plural(total.requests, "request"), cached(total) !== null && t(", {share} from cache", { share: share(cached(total)) })));
 }
 

@@ -20,13 +20,14 @@ func (c *Counts) tally() Tally { return Tally{c.Works, c.Stale, c.Failing} }
 // Judged are the requests that say whether the endpoint does its work.
 func (c *Counts) Judged() uint64 { return c.Works + c.Stale + c.Failing }
 
-// HitRatio is the share of answers from the cache, 0 to 1, of those that the cache could
-// have given; false: there were none.
+// HitRatio is the share of the requests, 0 to 1, that the cache answered, of those that waited for a source instead,
+// that failed, or that it answered; false: there were none. Without those that failed an outage would hardly show in it.
 func (c *Counts) HitRatio() (float64, bool) {
-	if c.Cached+c.Fetched == 0 {
+	all := c.Cached + c.Fetched + c.Failing
+	if all == 0 {
 		return 0, false
 	}
-	return float64(c.Cached) / float64(c.Cached+c.Fetched), true
+	return float64(c.Cached) / float64(all), true
 }
 
 // Add adds the counts of other requests.
