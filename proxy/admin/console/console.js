@@ -131,6 +131,7 @@ place("language").lang = { zh: "en", en: "zh-CN" }[language];
 place("language").onclick = () => choose({ zh: "en", en: "zh" }[language]);
 place("operator").onclick = () => login();
 showOperator();
+panel.replaceChildren(h("p", { class: "empty" }, t("Loading…"))); // until the first data come
 
 document.querySelector(".skip").onclick = (event) => {
   event.preventDefault();

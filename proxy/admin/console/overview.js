@@ -1,4 +1,4 @@
-// The first view: the last hour, what is in trouble, and who answered.
+// The first view: what is in trouble, the last hour, and who answered.
 import { read } from "./api.js";
 import { badge, h } from "./dom.js";
 import { own, t } from "./language.js";
@@ -18,6 +18,7 @@ export function view({ upstreams, history, titles }, { overview }) {
   const last = p95.findLast((v) => v !== null && v !== undefined);
   const ms = (v) => (v === undefined ? "–" : `${v < 10 ? v.toFixed(1) : count(v)} ms`);
   return [
+    h("section", { key: "trouble" }, h("h2", null, t("In trouble")), listed(troubles(overview, upstreams, history), overview.grafana)),
     h("section", { key: "hour" }, h("h2", null, t("The last hour")),
       h("div", { class: "tiles" },
         tile(t("Requests"), count(total.requests), requests, count),
@@ -25,7 +26,6 @@ export function view({ upstreams, history, titles }, { overview }) {
         tile(t("95th percentile, latest minute"), ms(last), p95, ms),
         tile(t("Errors"), failed(total), errors, count, total.errors > 0 ? "bad" : "")),
       h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }))),
-    h("section", { key: "trouble" }, h("h2", null, t("In trouble")), listed(troubles(overview, upstreams, history), overview.grafana)),
     h("section", { key: "answers" }, h("h2", null, t("Who answered in the last hour")), shares(upstreams.sources, history.endpoints, titles)),
   ];
 }

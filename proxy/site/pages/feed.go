@@ -101,13 +101,14 @@ func (s *Set) spellWords(l i18n.Language, in *status.Incident, of status.Spell) 
 		words = s.titleOf(l, of.Endpoint) + l.Say(": ", "：") + stateWord(l, of.State) + l.Say(", ", "，")
 	}
 	words += from.Date + " " + from.Clock
+	zone := l.Say(" UTC", "（北京时间）")
 	switch {
 	case !of.Over:
-		words += l.Say(" until now", " 至今")
+		return words + zone + l.Say(" until now", "至今")
 	case until.Date == from.Date:
 		words += "–" + until.Clock
 	default:
 		words += " – " + until.Date + " " + until.Clock
 	}
-	return words + l.Say(" UTC", "（北京时间）")
+	return words + zone
 }

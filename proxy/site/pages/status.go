@@ -89,7 +89,10 @@ type statusView struct {
 	Headline string
 	Troubled []homeEndpoint
 	Unasked  int // endpoints of which nothing is known; 0 where that is the headline
-	Groups   []statusGroup
+	// Groups are those of the catalog, but before them what has trouble, the worst first.
+	Groups []statusGroup
+	// Open are the incidents that are not over, and Over the others.
+	Open, Over []*status.Incident
 }
 
 type statusGroup struct {
@@ -117,7 +120,21 @@ func (s *Set) statusView(l i18n.Language, r *status.Report) statusView {
 	if v.State != status.Unknown {
 		v.Unasked = r.Count(status.Unknown)
 	}
-	for _, g := range s.groups(l) {
+	for i := range r.Incidents {
+		if in := &r.Incidents[i]; in.Over() {
+			v.Over = append(v.Over, in)
+		} else {
+			v.Open = append(v.Open, in)
+		}
+	}
+	v.addGroups(l, s.groups(l), of)
+	return v
+}
+
+// addGroups adds the endpoints of the report by group; those that have trouble are in one of their own, which is the first.
+func (v *statusView) addGroups(l i18n.Language, groups []homeGroup, of map[string]*status.Endpoint) {
+	trouble := statusGroup{Name: "trouble", Title: l.Say("In trouble", "异常")}
+	for _, g := range groups {
 		group := statusGroup{Name: g.Name, Title: g.Title}
 		for _, card := range g.Endpoints {
 			e := of[card.Name]
@@ -125,17 +142,25 @@ func (s *Set) statusView(l i18n.Language, r *status.Report) statusView {
 				continue
 			}
 			bars := barsOf(e.Bars)
-			bars.Notes = notesOf(l, r, e)
-			group.Rows = append(group.Rows, statusRow{card, e, bars})
+			bars.Notes = notesOf(l, v.Report, e)
+			into := &group
 			if e.State.Trouble() {
-				v.Troubled = append(v.Troubled, card)
+				into = &trouble
 			}
+			into.Rows = append(into.Rows, statusRow{card, e, bars})
 		}
 		if group.Rows != nil {
 			v.Groups = append(v.Groups, group)
 		}
 	}
-	return v
+	if trouble.Rows == nil {
+		return
+	}
+	slices.SortStableFunc(trouble.Rows, func(a, b statusRow) int { return int(b.Is.State) - int(a.Is.State) })
+	for _, row := range trouble.Rows {
+		v.Troubled = append(v.Troubled, row.Card)
+	}
+	v.Groups = slices.Insert(v.Groups, 0, trouble)
 }
 
 // headline says in a sentence how all endpoints are, with the state that it is in.

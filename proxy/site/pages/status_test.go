@@ -109,9 +109,9 @@ func TestStatusPage(t *testing.T) {
 			"bad", bad,
 			[]string{
 				"2 of 20 endpoints have trouble", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older responses, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older responses, 100% failed</title>",
-				"</svg> IP address lookup: Failing</h3>", "</svg> The news in 60 seconds: Older responses</h3>", "<li>Mar 2 09:20 until now UTC</li>", "Parcel tracking, On this day: Failing (over)</h3>", "<li>On this day: Failing, Jan 4 09:20 – Jan 7 10:25 UTC</li>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
+				"</svg> IP address lookup: Failing</h3>", "</svg> The news in 60 seconds: Older responses</h3>", "<li>Mar 2 09:20 UTC until now</li>", "Parcel tracking, On this day: Failing (over)</h3>", "<li>On this day: Failing, Jan 4 09:20 – Jan 7 10:25 UTC</li>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
 			},
-			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，响应较旧 80%，失败 0%</li>", "</svg> IP 归属地查询：故障</h3>", "</svg> 60 秒读世界：响应较旧</h3>", "<li>3 月 2 日 17:20 至今（北京时间）</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
+			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，响应较旧 80%，失败 0%</li>", "</svg> IP 归属地查询：故障</h3>", "</svg> 60 秒读世界：响应较旧</h3>", "<li>3 月 2 日 17:20（北京时间）至今</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
 		},
 	} {
 		for l, parts := range map[i18n.Language][]string{i18n.English: row.en, i18n.Chinese: row.zh} {
@@ -125,6 +125,26 @@ func TestStatusPage(t *testing.T) {
 		}
 	}
 	browsertest.ValidHTML(t, all)
+}
+
+// TestTroubleComesFirst: what has trouble is before the groups, the worst first, below the incidents that are not over.
+func TestTroubleComesFirst(t *testing.T) {
+	c := builtin(t)
+	text := statusPage(t, setOf(t, c), i18n.English, reportOf(c, goes))
+	at := 0
+	for _, part := range []string{
+		`href="#at-ip"`, `href="#at-60s"`, ">Incidents now<", "IP address lookup: Failing</h3>", `id="title-trouble">In trouble<`, `id="at-ip"`, `id="at-60s"`,
+		`<h2 id="title-`, `id="at-kd"`, `id="incidents"`, "Parcel tracking, On this day: Failing (over)</h3>",
+	} {
+		next := strings.Index(text[at:], part)
+		if next < 0 {
+			t.Fatalf("no %s after what comes before it", part)
+		}
+		at += next + 1
+	}
+	if n := strings.Count(text, `id="at-ip"`); n != 1 {
+		t.Errorf("%d rows of an endpoint that has trouble", n)
+	}
 }
 
 // TestBars: what failed hangs from the line on which the rest stands.

@@ -125,6 +125,9 @@ func (r *Record) Judge(now time.Time) {
 		slots := r.slotsOf(name)
 		if from, is := begins(slots, first, current); is.Trouble() {
 			begin := startOf(from, slot)
+			if number(r.Since, slot) == from { // before that, nothing was known
+				begin = r.Since
+			}
 			s := Spell{Endpoint: name, From: begin, Until: begin, State: is}
 			s.follow(slots, now)
 			in := r.incidentAt(begin)

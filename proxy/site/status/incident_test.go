@@ -140,3 +140,16 @@ func TestIncidentIsUpdatedWithNews(t *testing.T) {
 		t.Errorf("updated after %v, want %v", news, want)
 	}
 }
+
+// TestNoIncidentBeginsBeforeTheRecord: what is found in its first slot began with it at the earliest.
+func TestNoIncidentBeginsBeforeTheRecord(t *testing.T) {
+	since := startOf(number(at, slot), slot).Add(100 * time.Second)
+	r := newRecord(since)
+	for _, after := range []time.Duration{time.Minute, slot} {
+		r.Add("ip", since.Add(after), Tally{0, 0, 20})
+		r.Judge(since.Add(after))
+	}
+	if len(r.Incidents) != 1 || !r.Incidents[0].Begin.Equal(since) || !r.Incidents[0].Spells[0].From.Equal(since) {
+		t.Errorf("%+v, want one since %v", r.Incidents, since)
+	}
+}
