@@ -78,6 +78,7 @@ func (s *Server) newAPIRoute(a *catalog.API, load *endpointLoad) *apiRoute {
 	origin := OriginOf(a, s.cfg.Dial, func(host string) func(error, time.Duration) { return s.cfg.Calls(a.Name, host) })
 	settings := SettingsOf(a)
 	settings.Caller, settings.Mark = s.callerOfAPI, func() string { return string(s.current.Load().settings.Mark) }
+	settings.Fail = s.failAPI
 	settings.Admit, settings.Leave = func(began time.Time) bool { return s.admission.enter(load, began) }, func() { s.admission.leave(load) }
 	if len(a.Hosts) == 0 && !a.Everywhere {
 		settings.Prefix = s.cfg.BasePath + "/api/" + a.Name
@@ -137,18 +138,16 @@ func hostName(host string) string {
 func (s *Server) serveThrough(w http.ResponseWriter, r *http.Request, rt *apiRoute) {
 	start, settings := time.Now(), s.current.Load().settings
 	caller, _ := s.callerOfAPI(r)
+	id := requestIDOf(r.Header["X-Request-Id"]).String()
 	if a := settings.limiter.Allow(caller, start); !a.OK && !isTrusted(caller, settings.Trusted) { // see limitRate
 		s.metrics.limited.Inc()
 		rt.metrics.observeHit(outcomeLimited, http.StatusTooManyRequests, time.Since(start))
-		h := w.Header()
-		settings.limiter.setHeaders(h, &a)
-		h.Set("Retry-After", seconds(max(a.Next, time.Second)))
-		h["Cache-Control"] = s.preset.noStore
-		http.Error(w, limited(a.Next).message.EN(), http.StatusTooManyRequests)
+		settings.limiter.setHeaders(w.Header(), &a)
+		s.writeAPIError(w, r, id, limited(a.Next))
 		return
 	}
 	defer s.abortPanic()
-	rt.handler.Serve(w, r, func(res *through.Result) { s.accountAPI(r, rt, res, start) })
+	rt.handler.Serve(w, r, id, func(res *through.Result) { s.accountAPI(r, rt, id, res, start) })
 }
 
 // abortPanic counts and logs a panic, and ends the connection of its request: half an answer is none.
@@ -164,7 +163,7 @@ func (s *Server) abortPanic() {
 }
 
 // accountAPI counts and logs a request that has been answered.
-func (s *Server) accountAPI(r *http.Request, rt *apiRoute, res *through.Result, start time.Time) {
+func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *through.Result, start time.Time) {
 	took, outcome := time.Since(start), outcomeOfAPI(res)
 	status := res.Code
 	if outcome == outcomeDisconnected {
@@ -185,7 +184,8 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, res *through.Result, 
 	if !s.cfg.Log.Enabled(ctx, level) {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 8), slog.String("endpoint", rt.Name), slog.String("outcome", outcome.String()),
+	path, _, _ := strings.Cut(rt.handler.PathOf(r), "?") // a query may have secrets
+	attrs := append(make([]slog.Attr, 0, 10), slog.String("id", id), slog.String("endpoint", rt.Name), slog.String("path", path[:min(len(path), loggedPath)]), slog.String("outcome", outcome.String()),
 		slog.Int("status", status), slog.Int("bytes", res.Sent), slog.Duration("took", took))
 	if res.Cache.Hit {
 		attrs = append(attrs, slog.Duration("age", res.Age))
@@ -198,6 +198,9 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, res *through.Result, 
 	}
 	s.writeLine(ctx, level, RequestMessage, attrs)
 }
+
+// loggedPath is how much of a path a line has, in bytes.
+const loggedPath = 200
 
 // outcomeOfAPI is how a request for an API was answered. What the origin answered is no error, whatever its status.
 func outcomeOfAPI(res *through.Result) outcome {

@@ -76,7 +76,8 @@ func TestAnAPIThatHangs(t *testing.T) {
 	waittest.Until(t, "two to wait", func() bool { waiting, _ := f.server.admission.count(); return waiting == 2 })
 	f.get("/api/simple").want(t, http.StatusOK)
 	a := f.get("/api/api/0")
-	a.want(t, http.StatusServiceUnavailable, "too many requests")
+	a.want(t, http.StatusServiceUnavailable, `"type":"overloaded","request_id":"`)
+	a.header(t, "Sundry-Error", "overloaded")
 	a.header(t, "Retry-After", "10")
 }
 

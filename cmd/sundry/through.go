@@ -14,6 +14,7 @@ import (
 	"sundry/cache/policy"
 	"sundry/cache/web"
 	"sundry/cmd/sundry/internal/config"
+	"sundry/proxy/through"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
 )
@@ -72,13 +73,10 @@ func (s *server) newStore(memory int64, reg prometheus.Registerer) (*web.Store, 
 // dialOrigin connects to an origin that the operator named: any address may be meant.
 func (f *flags) dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
 	if f.Replay {
-		return nil, fmt.Errorf("connect to %s: %w", address, errNoNetwork)
+		return nil, fmt.Errorf("connect to %s: %w", address, through.ErrReplay)
 	}
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
-
-// errNoNetwork: replay answers what was recorded, and of APIs nothing is.
-var errNoNetwork = errors.New("there is no network in replay")
 
 // callsOf counts the requests to a host of an API, among those to sources, and the journal has them.
 func (s *server) callsOf(api, name string) func(err error, took time.Duration) {

@@ -344,3 +344,27 @@ func TestASecondPurgeOfAnAPIIsNoRepetition(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsOfAnAPICanBeFound: who gets one has the id by which the log has it, with the path and without the query.
+func TestErrorsOfAnAPICanBeFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: 'http://127.0.0.1:9'}\n")
+	p := serve(t, "--replay", "--catalog", dir)
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, p.public+"/api/weather/a/b?key=s3cret", http.NoBody)
+	r.Header = http.Header{"X-Request-Id": {"call-7"}, "Accept-Language": {"en"}}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	if h := resp.Header; resp.StatusCode != http.StatusBadGateway || h.Get("X-Request-Id") != "call-7" || h.Get("Sundry-Error") != "upstream_unavailable" ||
+		!strings.Contains(string(body), `"the origin is not asked: there is no network in replay"`) {
+		t.Errorf("%s %v %s", resp.Status, h, body)
+	}
+	waittest.Until(t, "the line", func() bool { return strings.Contains(p.stderr.String(), "id=call-7 endpoint=weather path=/a/b ") })
+	if strings.Contains(p.stderr.String(), "s3cret") {
+		t.Error("the query is logged")
+	}
+}

@@ -156,7 +156,7 @@ func (c *apiCall) serve(h *through.Handler, catcher *panics.Catcher) {
 			c.result.Err = catcher.Caught(panics.Request, p)
 		}
 	}()
-	h.Serve(&c.answer, c.request.WithContext(httptrace.WithClientTrace(c.request.Context(), trace)), func(res *through.Result) { c.result = *res })
+	h.Serve(&c.answer, c.request.WithContext(httptrace.WithClientTrace(c.request.Context(), trace)), "", func(res *through.Result) { c.result = *res })
 }
 
 // explained is what becomes of the answer in the cache.

@@ -33,6 +33,8 @@ type Settings struct {
 	// nil: all may.
 	Admit func(began time.Time) bool
 	Leave func()
+	// Fail answers a request with an error of this service's own; nil: in a line of text.
+	Fail func(w http.ResponseWriter, r *http.Request, id string, f *Failure)
 	// Most is the size in bytes of the largest body that is kept. Larger ones are shared while they arrive.
 	Most int64
 	// Idle is how long a body may stand still, of a request or of a response.
@@ -72,6 +74,13 @@ func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *pani
 func connected(r *http.Request) (addr netip.Addr, trusted bool) {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // a test's has none
 	return peer.Addr(), false
+}
+
+// Failure is why a request is answered by this service itself. Err is for callers: it has no address and no cause.
+type Failure struct {
+	Status     int
+	Err        error
+	RetryAfter time.Duration // 0: it does not say
 }
 
 // Result is how a request was answered.
@@ -114,6 +123,7 @@ type call struct {
 	*Handler
 	w     recorder
 	r     *http.Request
+	id    string // of the request, for the origin and the caller; "": it has none
 	q     *web.Request
 	path  string // at the origin, with the query
 	key   string
@@ -128,16 +138,19 @@ type call struct {
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.Serve(w, r, func(*Result) {}) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.Serve(w, r, "", func(*Result) {})
+}
 
 // Serve is ServeHTTP, and tells how the request was answered: also where it panics with http.ErrAbortHandler, because a body
-// was cut off or the caller has left.
-func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Result)) {
+// was cut off or the caller has left. The id goes on to the origin, and to the caller with all but hits, which may come from the
+// express lane.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell func(*Result)) {
 	upgrade := isUpgrade(r)
 	if !upgrade {
 		r = h.heard(r)
 	}
-	c := &call{Handler: h, w: recorder{ResponseWriter: w}, r: r, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
+	c := &call{Handler: h, w: recorder{ResponseWriter: w}, r: r, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	defer func() { tell(&c.w.Result) }()
 	defer c.endWait()
@@ -219,11 +232,12 @@ func (c *call) cached() {
 	case web.Validate:
 		c.validate(o)
 	case web.Refuse:
-		c.fail(http.StatusGatewayTimeout, errOnlyIfCached)
+		c.fail(http.StatusGatewayTimeout, ErrOnlyIfCached)
 	}
 }
 
-var errOnlyIfCached = errors.New("nothing is stored that answers this request, and it asks for nothing else (only-if-cached)")
+// ErrOnlyIfCached is what who asks for no more is told where nothing is stored.
+var ErrOnlyIfCached = errors.New("nothing is stored that answers this request, and it asks for nothing else (only-if-cached)")
 
 // miss asks the origin for what is not stored. Where there are variants that the request does not select, it may answer
 // that one of them is meant.
@@ -234,7 +248,7 @@ func (c *call) miss(variants web.Variants) {
 	}
 	switch {
 	case c.q.OnlyIfCached:
-		c.fail(http.StatusGatewayTimeout, errOnlyIfCached)
+		c.fail(http.StatusGatewayTimeout, ErrOnlyIfCached)
 	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(c.key, c.began):
 		status.Detail = "unshared"
 		c.alone(&errand{call: c, variants: variants, asIs: true, status: status})

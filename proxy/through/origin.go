@@ -130,6 +130,9 @@ func (c *call) forwarded() http.Header {
 	if mark := c.Mark(); mark != "" {
 		h["Cdn-Loop"] = append(h["Cdn-Loop"], mark)
 	}
+	if c.id != "" {
+		h["X-Request-Id"] = []string{c.id}
+	}
 	c.Request(h)
 	return h
 }

@@ -191,7 +191,7 @@ func (c *call) failPass(a *answer) {
 // else asked for anew.
 func (c *call) partial(o *web.Object) {
 	if c.q.OnlyIfCached {
-		c.fail(http.StatusGatewayTimeout, errOnlyIfCached)
+		c.fail(http.StatusGatewayTimeout, ErrOnlyIfCached)
 		return
 	}
 	e := &errand{call: c, status: web.CacheStatus{Fwd: "partial"}}

@@ -94,6 +94,9 @@ func (c *call) setHeader(a *answer) {
 		h.Set("Age", itoa(int64(age/time.Second)))
 	}
 	h["Cache-Status"] = append(slices.Clip(h["Cache-Status"]), a.status.String())
+	if c.id != "" && (!a.status.Hit || a.status.Fwd != "") {
+		h["X-Request-Id"] = []string{c.id}
+	}
 }
 
 // setFields puts those of a response into a header, but for how old it is and where it comes from. reused: it is, without
@@ -219,42 +222,54 @@ func (c *call) sendTrailer(a *answer) {
 }
 
 var (
-	errNoAnswer  = errors.New("the origin gave no answer")
-	errThrottled = errors.New("the origin has been asked as often as it may be for now")
+	// ErrNoAnswer and those after it are what callers are told.
+	ErrNoAnswer  = errors.New("the origin gave no answer")
+	ErrThrottled = errors.New("the origin has been asked as often as it may be for now")
+	ErrTimeout   = errors.New("the origin did not answer in time")
+	// ErrReplay is why no connection is made in replay, which answers what was recorded: of APIs nothing is.
+	ErrReplay = errors.New("there is no network in replay")
 )
 
 // failOrigin answers that the origin could not be asked.
 func (c *call) failOrigin(a *answer) {
-	status, text, after := http.StatusServiceUnavailable, errNoAnswer, retryAfter
+	f := &Failure{http.StatusServiceUnavailable, ErrNoAnswer, retryAfter}
 	throttled, isQuota := errors.AsType[*host.ThrottledError](a.err)
 	switch {
 	case errors.Is(a.err, ErrShed):
-		text = ErrShed
+		f.Err = ErrShed
 	case isQuota:
-		text, after = errThrottled, itoa(int64(throttled.Wait/time.Second)+1)
+		f.Err, f.RetryAfter = ErrThrottled, throttled.Wait.Truncate(time.Second)+time.Second
 	case errors.Is(a.err, host.ErrRejected), errors.Is(a.err, host.ErrBusy):
 	case isTimeout(a.err), errors.Is(a.err, context.DeadlineExceeded):
-		status, after = http.StatusGatewayTimeout, ""
+		*f = Failure{Status: http.StatusGatewayTimeout, Err: ErrTimeout}
+	case errors.Is(a.err, ErrReplay):
+		*f = Failure{Status: http.StatusBadGateway, Err: ErrReplay}
 	default:
-		status, after = http.StatusBadGateway, ""
-	}
-	if after != "" {
-		c.w.Header()["Retry-After"] = []string{after}
+		*f = Failure{Status: http.StatusBadGateway, Err: ErrNoAnswer}
 	}
 	c.w.Cache, c.w.Err = a.status, a.err
 	c.w.Header()["Cache-Status"] = []string{a.status.String()}
-	c.fail(status, fmt.Errorf("%s: %w", c.Name, text))
+	c.failAs(f)
 	c.log.Debug("origin failed", "api", c.Name, "error", a.err)
 }
 
-// retryAfter is when a caller may ask again whose request was not sent to the origin, in seconds.
-const retryAfter = "10"
+// retryAfter is when a caller may ask again whose request was not sent to the origin.
+const retryAfter = 10 * time.Second
 
 // fail answers with an error of this service's own.
-func (c *call) fail(status int, err error) {
+func (c *call) fail(status int, err error) { c.failAs(&Failure{Status: status, Err: err}) }
+
+func (c *call) failAs(f *Failure) {
 	h := c.w.Header()
+	if f.RetryAfter > 0 {
+		h["Retry-After"] = []string{itoa(int64(f.RetryAfter / time.Second))}
+	}
+	if c.Fail != nil {
+		c.Fail(&c.w, c.r, c.id, f)
+		return
+	}
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	c.w.WriteHeader(status)
-	_, _ = fmt.Fprintln(&c.w, err)
+	c.w.WriteHeader(f.Status)
+	_, _ = fmt.Fprintf(&c.w, "%s: %v\n", c.Name, f.Err)
 }
