@@ -221,11 +221,14 @@ func (c *call) sendTrailer(a *answer) {
 	}
 }
 
+// These are what callers are told.
 var (
-	// ErrNoAnswer and those after it are what callers are told.
-	ErrNoAnswer  = errors.New("the origin gave no answer")
+	// ErrNoAnswer is an origin that could not be asked, or whose answer is none.
+	ErrNoAnswer = errors.New("the origin gave no answer")
+	// ErrThrottled is a rate that is used up.
 	ErrThrottled = errors.New("the origin has been asked as often as it may be for now")
-	ErrTimeout   = errors.New("the origin did not answer in time")
+	// ErrTimeout is an origin that is too slow for the API's `timeout`.
+	ErrTimeout = errors.New("the origin did not answer in time")
 	// ErrReplay is why no connection is made in replay, which answers what was recorded: of APIs nothing is.
 	ErrReplay = errors.New("there is no network in replay")
 )
