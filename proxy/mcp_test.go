@@ -279,10 +279,11 @@ func TestMessagesAsTheyAre(t *testing.T) {
 // TestAgentsAreOfferedNothingByDefault: the path is like any that does not exist.
 func TestAgentsAreOfferedNothingByDefault(t *testing.T) {
 	f := newFront(t, nil, replaying("60s"))
-	f.get("/mcp").want(t, 404, `"type":"not_found"`)
-	a, b := f.post(listMessage), f.do(t.Context(), http.MethodPost, "/nothing")
-	if a.StatusCode != b.StatusCode || strings.Contains(a.body, "60s") {
-		t.Errorf("%d and %d: %s", a.StatusCode, b.StatusCode, a.body)
+	for _, a := range []answer{f.get("/mcp"), f.post(listMessage)} {
+		a.want(t, 404, `"type":"not_found"`, "SUNDRY_MCP=true")
+		if strings.Contains(a.body, "60s") {
+			t.Errorf("it names an endpoint: %s", a.body)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func lasting(d time.Duration) string {
 
 func timetable() words.Text {
 	return words.Say("the timetable (until) decides how long answers are fresh, there is no TTL to advise",
-		"响应的有效期由发布时刻（until）决定，没有可以建议的 TTL")
+		"响应的保鲜期由发布时刻（until）决定，没有可以建议的 TTL")
 }
 
 func tooFew(refreshes int) words.Text {

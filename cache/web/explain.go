@@ -39,7 +39,7 @@ func (t *Terms) explain(r *Response, rules *Rules) []words.Text {
 
 // Explain says in words what the rules add, or take away, where nothing is stored that would say more.
 func (rules *Rules) Explain() []words.Text {
-	lines := []words.Text{words.Sayf("fresh for as long as the response says: %s, Expires", "按响应的声明决定新鲜期：%s、Expires", strings.Join(append(slices.Clone(rules.Targets), "Cache-Control"), ", "))}
+	lines := []words.Text{words.Sayf("fresh for as long as the response says: %s, Expires", "按响应的声明决定保鲜期：%s、Expires", strings.Join(append(slices.Clone(rules.Targets), "Cache-Control"), ", "))}
 	for _, status := range slices.Sorted(maps.Keys(rules.Default)) {
 		lines = append(lines, words.Sayf("where it says nothing, for %[2]s with status %[1]d (cache: default)", "未声明且状态码为 %[1]d 时：%[2]s（cache: default）", status, Span(rules.Default[status])))
 	}
@@ -79,16 +79,16 @@ func whyNotStored(q *Request, r *Response, t *Terms, rules *Rules) words.Text {
 	case len(r.Header["Set-Cookie"]) > 0 && rules.NoCookies:
 		return words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）")
 	case len(r.Header["Set-Cookie"]) > 0 && !t.Explicit:
-		return words.Say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明新鲜期")
+		return words.Say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明保鲜期")
 	case variesByAnything(r.Header):
 		return words.Say("of Vary: *", "声明了 Vary: *")
 	}
 	if _, byDefault := rules.Default[r.Status]; !t.Explicit && !t.Public && !byDefault && !isHeuristic(r.Status) {
-		return words.Sayf("status %d is only stored if the answer says for how long it is fresh", "状态码为 %d 的响应只有声明了新鲜期才缓存", r.Status)
+		return words.Sayf("status %d is only stored if the answer says for how long it is fresh", "状态码为 %d 的响应只有声明了保鲜期才缓存", r.Status)
 	}
 	why := because(r, t, rules)
 	if t.Lifetime > 0 {
-		why = words.Sayf("it is %s old already, and fresh for %s because %s", "它已产生 %s，新鲜期为 %s（%s）", Span(t.Age(r.Received)), Span(t.Lifetime), why)
+		why = words.Sayf("it is %s old already, and fresh for %s because %s", "它已产生 %s，保鲜期为 %s（%s）", Span(t.Age(r.Received)), Span(t.Lifetime), why)
 	}
 	return words.Sayf("%s, and it has no ETag or Last-Modified to be revalidated by", "%s，又没有可供验证的 ETag 或 Last-Modified", why)
 }
@@ -100,11 +100,11 @@ func explainLifetime(r *Response, t *Terms, rules *Rules) words.Text {
 	case t.Lifetime <= 0:
 		return words.Sayf("stale at once because %s", "立即过期，因为%s", why)
 	case old >= t.Lifetime:
-		return words.Sayf("stale at once: it is %s old already, and fresh for %s because %s", "立即过期：它已产生 %s，新鲜期为 %s（%s）", Span(old), Span(t.Lifetime), why)
+		return words.Sayf("stale at once: it is %s old already, and fresh for %s because %s", "立即过期：它已产生 %s，保鲜期为 %s（%s）", Span(old), Span(t.Lifetime), why)
 	case old >= time.Second:
-		return words.Sayf("fresh for %s because %s, of which %s are over", "新鲜期 %s，因为%s，其中 %s 已过", Span(t.Lifetime), why, Span(old))
+		return words.Sayf("fresh for %s because %s, of which %s are over", "保鲜期 %s，因为%s，其中 %s 已过", Span(t.Lifetime), why, Span(old))
 	}
-	return words.Sayf("fresh for %s because %s", "新鲜期 %s，因为%s", Span(t.Lifetime), why)
+	return words.Sayf("fresh for %s because %s", "保鲜期 %s，因为%s", Span(t.Lifetime), why)
 }
 
 // because is why a response is fresh for its lifetime.

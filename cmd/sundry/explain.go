@@ -41,7 +41,7 @@ func (e *explainCmd) Run(w *process) error {
 	answer, err := e.ofInstance(w)
 	if away, ok := errors.AsType[*noInstance](err); ok {
 		if away.error != nil {
-			_, _ = fmt.Fprintf(w.stderr, "no running instance: %v; by the catalog alone:\n", away.error)
+			_, _ = fmt.Fprintf(w.stderr, "no running instance: %v (--admin names another place); by the catalog alone:\n", away.error)
 		}
 		answer, err = e.ofCatalog(w, r)
 	}

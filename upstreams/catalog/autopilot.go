@@ -43,7 +43,7 @@ const autopilotOff = "off"
 func noAutopilot(p *policy.Policy) error {
 	switch {
 	case p.Until != nil:
-		return words.Errorf("autopilot: the timetable (until) decides how long answers are fresh, there is no ttl to set", "autopilot：响应的有效期由发布时刻（until）决定，没有可设的 ttl")
+		return words.Errorf("autopilot: the timetable (until) decides how long answers are fresh, there is no ttl to set", "autopilot：响应的保鲜期由发布时刻（until）决定，没有可设的 ttl")
 	case !p.Stores():
 		return words.Errorf("autopilot: answers are not cached", "autopilot：响应不缓存")
 	case p.Class == policy.Computed:

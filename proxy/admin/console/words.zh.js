@@ -72,7 +72,7 @@ export default {
   "Key": "键",
   "State": "状态",
   "Age": "已缓存时长",
-  "Fresh for": "剩余新鲜期",
+  "Fresh for": "剩余保鲜期",
   "Source": "数据源",
   "Size": "大小",
   "Actions": "操作",

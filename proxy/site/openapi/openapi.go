@@ -100,6 +100,19 @@ type document struct {
 	Tags            []tag
 	Paths, Schemas  plainjson.Object
 	Responses       []errorResponse
+	AsIs            string
+}
+
+// asIs names what is not described: the APIs that are passed on as they are.
+func (w *writer) asIs() string {
+	var names []string
+	for _, a := range w.API.APIs {
+		names = append(names, a.Name)
+	}
+	if names == nil {
+		return ""
+	}
+	return "\n\n" + w.Say("APIs that are passed on as they are have documents of their own: ", "原样代理的 API 不在此描述：") + strings.Join(names, ", ") + w.Say(".", "。")
 }
 
 func (w *writer) document() document {
@@ -108,6 +121,7 @@ func (w *writer) document() document {
 		// Where clients send calls: to the origin that the description came from, unless the
 		// settings name another.
 		Server: cmp.Or(w.PublicURL+w.BasePath, "/"),
+		AsIs:   w.asIs(),
 		Docs:   w.docs("/docs", w.Say("The reference for people, with forms to try calls.", "供人阅读的参考文档，可在页面上试用。")),
 	}
 	for _, e := range w.API.Endpoints {

@@ -28,6 +28,14 @@ func summaryOf(a *catalog.API, l i18n.Language) string {
 	return l.Say(a.EN, a.ZH)
 }
 
+// rulesOf are the rules by which answers of an API are kept.
+func rulesOf(a *catalog.API, l i18n.Language) (rules []string) {
+	for _, rule := range a.Rules.Explain() {
+		rules = append(rules, l.Of(rule))
+	}
+	return rules
+}
+
 // apiPagePath is the path of the page of an API, below the base path.
 func apiPagePath(a *catalog.API) string { return ReferencePath + "/" + a.Name }
 
@@ -47,6 +55,7 @@ func (s *Set) asIs(a *catalog.API, l i18n.Language) (view, error) {
 			Name, Title, Summary, Path string
 			Hosts                      []string
 			Origin                     string // of the service
-		}{a.Name, l.Of(a.Title), summaryOf(a, l), apiPlace(a), a.Hosts, s.origin()},
+			Rules                      []string
+		}{a.Name, l.Of(a.Title), summaryOf(a, l), apiPlace(a), a.Hosts, s.origin(), rulesOf(a, l)},
 	}, nil
 }

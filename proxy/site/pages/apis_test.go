@@ -33,7 +33,7 @@ func TestAPIsOnPages(t *testing.T) {
 		{ReferencePath, []string{`<h3 id="title-as_is">APIs as they are</h3>`, `<a href="/tools/docs/weather"><strong>Weather by place <code>weather</code></strong>`}, []string{"<span>各地天气</span>"}},
 		{
 			"/docs/weather",
-			[]string{"<title>Weather by place · Sundry</title>", "Everything below <code>/tools/api/weather/</code>", "curl -i '<span class=\"origin\">http://localhost:8080</span>/tools/api/weather/'", "All methods and paths go on to its origin", "Cache-Status", "Age: 18"},
+			[]string{"<title>Weather by place · Sundry</title>", "Everything below <code>/tools/api/weather/</code>", "curl -i '<span class=\"origin\">http://localhost:8080</span>/tools/api/weather/'", "All methods and paths go on to its origin", "Cache-Status", "Age: 18", "<li>fresh for as long as the response says: Sundry-Cache-Control, CDN-Cache-Control, Cache-Control, Expires</li>"},
 			[]string{"各地天气", "<code>/tools/api/weather/</code>", "任何方法、任何路径"},
 		},
 		{
@@ -56,6 +56,9 @@ func TestAPIsOnPages(t *testing.T) {
 		if !strings.Contains(llms, part) {
 			t.Errorf("no %q in %s", part, llms)
 		}
+	}
+	if openAPI := textOf(documentOf(t, set, OpenAPIPath, i18n.English)); !strings.Contains(openAPI, `have documents of their own: bulletin, weather.`) {
+		t.Error("OpenAPI does not say which APIs it leaves out")
 	}
 	state := statusPage(t, set, i18n.English, reportOf(c, func(name string) string { return map[string]string{"weather": "f"}[name] }))
 	for _, part := range []string{"1 of 22 endpoints has trouble", `<a href="#at-weather">`, `<h2 id="title-as_is">APIs as they are</h2>`, `<li data-live id="at-bulletin">`} {
