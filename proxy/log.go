@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -22,11 +23,17 @@ func (s *sampler) pick(now time.Time, of uint64) bool {
 	return second != last && s.second.CompareAndSwap(last, second) || nth
 }
 
-// wasRefused reports whether the outcome is a refusal, of which a sample is logged.
+// wasRefused reports whether the outcome is a refusal, of which a sample is logged: so is that sources
+// which failed are not asked again yet. Their failure has a line of its own.
 func (req *request) wasRefused() bool {
 	switch req.outcome {
 	case outcomeLimited, outcomeShed, outcomeInvalid:
 		return true
+	case outcomeError:
+		if req.failed != nil {
+			_, paused := errors.AsType[*cache.PausedError](req.failed.cause)
+			return paused
+		}
 	}
 	return req.route == nil && req.outcome == outcomeNegative
 }

@@ -150,19 +150,26 @@ func TestSampledHitsHaveTheirWeight(t *testing.T) {
 }
 
 // TestRefusalsAreSampledInTheLog: the first of each second is logged, and only some
-// of the others.
+// of the others. What is answered while the sources are not asked again is one of them.
 func TestRefusalsAreSampledInTheLog(t *testing.T) {
 	logged := &lines{}
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", newFake(t, `{"v":"x"}`))}, func(c *Config, _ *upstreams.Environment) {
+	down := newFake(t, "")
+	down.status.Store(http.StatusBadGateway)
+	files := map[string]string{
+		"simple": simple("ttl: 1h", newFake(t, `{"v":"x"}`)),
+		"down":   strings.Replace(simple("ttl: 1h, pause: 1h, pause_max: 1h", down), "name: simple", "name: down", 1),
+	}
+	f := newFront(t, files, func(c *Config, _ *upstreams.Environment) {
 		c.Log, c.RefusalSample = slog.New(slog.NewTextHandler(logged, nil)), 1000
 	})
 	began := time.Now()
 	for range 200 {
 		f.get("/api/simple?id=x").want(t, http.StatusBadRequest)
 		f.get("/api/nothing").want(t, http.StatusNotFound)
+		f.get("/api/down").want(t, http.StatusBadGateway)
 	}
-	most := int(time.Since(began)/time.Second) + 2
-	for _, outcome := range []string{"outcome=invalid", "outcome=negative"} {
+	most := int(time.Since(began)/time.Second) + 3 // the first failure is no refusal
+	for _, outcome := range []string{"outcome=invalid", "outcome=negative", "outcome=error"} {
 		if n := strings.Count(logged.String(), outcome); n == 0 || n > most {
 			t.Errorf("%d lines of %s, want 1 to %d", n, outcome, most)
 		}

@@ -41,8 +41,8 @@ type Settings struct {
 	// HitSample of N logs one of every N hits; 0 means 100.
 	HitSample uint64
 	// RefusalSample of N logs one of every N refused requests (400, 403, 405, 429,
-	// 503, and 404 for an unknown endpoint), and for each outcome the first of each
-	// second; 0 means 100.
+	// 503, 404 for an unknown endpoint, and errors while sources that failed are not
+	// asked again), and for each outcome the first of each second; 0 means 100.
 	RefusalSample uint64
 	// LogKeys adds the marks of keys to the log.
 	LogKeys bool
