@@ -294,7 +294,7 @@ func (f *fill) recordFailure(ctx context.Context, err error, hadCopy bool, began
 		return
 	}
 	f.metrics.refreshFailed.Inc()
-	f.observeFailure(began)
+	f.observeFailure(began, err)
 	f.shareFailure(f.cache.failures.add(f.key, err, hadCopy, &f.policy, now), now)
 }
 
@@ -306,7 +306,7 @@ func (f *fill) storeUnlessWorse(e, old *entry.Entry, hadCopy bool, began, now ti
 			err = fmt.Errorf("%s: %w", e.Meta.Source, errNegative)
 		}
 		f.metrics.refreshFailed.Inc()
-		f.observeFailure(began)
+		f.observeFailure(began, err)
 		f.cache.failures.add(f.key, err, true, &f.policy, now)
 		return f.copy, err
 	}

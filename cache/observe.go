@@ -41,16 +41,16 @@ type Filled struct {
 	Changed bool
 	// Digest is that of the content, the same in every process.
 	Digest uint64
-	// Failed means that nothing came that could be stored. Then there is neither a source
-	// nor a digest, and Before is about the copy that stays.
-	Failed bool
+	// Failed is why nothing came that could be stored; nil: something did. Then there is
+	// neither a source nor a digest, and Before is about the copy that stays.
+	Failed error
 }
 
 // Outcome is that of a fill in one word. Where another source answered than before, nothing
 // is known of a change, as with the first answer: sources render differently.
 func (f *Filled) Outcome() string {
 	switch {
-	case f.Failed:
+	case f.Failed != nil:
 		return "failed"
 	case f.Before.IsZero(), f.BeforeSource != f.Source:
 		return "first"
@@ -82,12 +82,12 @@ func (s *Space) observeFill(key string, e, old *entry.Entry) {
 	s.cache.tellOfFill(f)
 }
 
-// observeFailure tells the observer of a fill that began at a time and came to nothing.
-func (f *fill) observeFailure(began time.Time) {
+// observeFailure tells the observer of a fill that began at a time and came to nothing, and why.
+func (f *fill) observeFailure(began time.Time, err error) {
 	if len(f.cache.told) == 0 {
 		return
 	}
-	told := Filled{Space: f.name, Key: xxhash.Sum64String(f.key), Name: f.key, At: began, Failed: true}
+	told := Filled{Space: f.name, Key: xxhash.Sum64String(f.key), Name: f.key, At: began, Failed: err}
 	if f.copy != nil {
 		told.Before, told.BeforeSource = f.copy.entry.Meta.Created, f.copy.entry.Meta.Source
 	}

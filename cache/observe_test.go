@@ -85,7 +85,7 @@ func TestObserverIsToldOfRefreshes(t *testing.T) {
 		if !other.Changed || !other.Before.Equal(same.At) || first.Digest != same.Digest || other.Digest == same.Digest {
 			t.Errorf("another: %+v", other)
 		}
-		if !failed.Failed || failed.Key != first.Key || !failed.At.After(other.At) || failed.Source != "" {
+		if !errors.Is(failed.Failed, errDown) || failed.Key != first.Key || !failed.At.After(other.At) || failed.Source != "" {
 			t.Errorf("a failure: %+v", failed)
 		}
 	})

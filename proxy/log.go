@@ -142,7 +142,9 @@ func (s *Server) logFill(f cache.Filled) {
 		attrs = appendMark(attrs, "key", s.marks.ofKey(rt.endpoint, f.Name))
 	}
 	attrs = append(attrs, slog.String("outcome", f.Outcome()))
-	if !f.Failed {
+	if f.Failed != nil {
+		attrs = append(attrs, slog.String("cause", f.Failed.Error()))
+	} else {
 		attrs = appendMark(attrs, "digest", s.marks.ofContent(rt.endpoint, f.Name, f.Digest))
 	}
 	if !f.Before.IsZero() {

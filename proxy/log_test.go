@@ -117,6 +117,9 @@ func TestFillsAreLogged(t *testing.T) {
 		if got := fieldOf(fills[i], "endpoint") + " " + fieldOf(fills[i], "outcome"); got != want {
 			t.Errorf("%s: expected %s", fills[i], want)
 		}
+		if strings.Contains(fills[i], "cause=") != strings.HasSuffix(want, "failed") || strings.Contains(fills[i], "127.0.0.1:") {
+			t.Errorf("%s: the cause", fills[i])
+		}
 		if age := fieldOf(fills[i], "age"); (age == "") != strings.HasSuffix(want, "first") {
 			t.Errorf("%s: age %q", fills[i], age)
 		}

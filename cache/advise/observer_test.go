@@ -45,7 +45,7 @@ func watched(days int) (o *Observer, now time.Time) {
 func TestReports(t *testing.T) {
 	o, now := watched(10)
 	for _, f := range []cache.Filled{
-		{Space: "ip", Key: 7, Failed: true, At: now, Before: now.Add(-time.Hour)},
+		{Space: "ip", Key: 7, Failed: errors.ErrUnsupported, At: now, Before: now.Add(-time.Hour)},
 		{Space: "ip/pictures", Key: 7, Source: "a", At: now, BeforeSource: "a", Before: now.Add(-time.Hour), Changed: true},
 	} {
 		o.Filled(f)
