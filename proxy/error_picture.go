@@ -53,7 +53,7 @@ func (p *errorPictures) body(req *request, f *failure, l i18n.Language) (body []
 	return p.draw(errorPicture{l.Of(t.title), l.Of(t.about(req, f)), strconv.Itoa(f.status) + " " + f.errorType, svg}), contentType
 }
 
-// about says more than the title: what a parameter takes, or what an endpoint has not found. Of a path
+// about says more than the title: what a parameter takes, what an endpoint has not found, or what to do. Of a path
 // that leads nowhere the picture says no more than that: paths are made up faster than pictures are drawn.
 func (t *errorType) about(req *request, f *failure) words.Both {
 	switch said := f.message.(type) {
@@ -66,7 +66,13 @@ func (t *errorType) about(req *request, f *failure) words.Both {
 			return said
 		}
 	}
-	return t.meaning
+	switch {
+	case f.errorType == typeForbidden, f.errorType == typeNotFound:
+		return t.meaning
+	case f.status >= http.StatusTooManyRequests:
+		return words.Say("Try again later.", "请稍后再试。")
+	}
+	return words.Text{} // the title has said it
 }
 
 // draw draws a picture, or finds it; nil if it cannot be drawn.

@@ -34,14 +34,14 @@ func errorTypes() []errorType {
 		{fails(upstreams.Negative), say("What was asked for does not exist.", "查询的内容不存在。"), say("Not found", "没有找到")},
 		{example: methodRefused(http.MethodPost)},
 		{limited(2 * time.Second), say("Too many requests from your address; Retry-After says when to try again.", "请求过于频繁；何时重试见响应头 Retry-After。"),
-			say("Too many requests; try again later", "请求过于频繁，请稍后再试")},
+			say("Too many requests", "请求过于频繁")},
 		{fails(upstreams.Internal), say("A fault of this service.", "服务内部错误。"), say("Internal error", "服务内部错误")},
 		{fails(upstreams.Unavailable), say("No source is available at the moment.", "所有数据源暂时不可用。"),
-			say("Not available at the moment; try again later", "暂时无法获取，请稍后再试")},
+			say("Not available at the moment", "暂时无法获取")},
 		{overloaded(), say("The service is busy; Retry-After says when to try again.", "服务繁忙；何时重试见响应头 Retry-After。"),
-			say("The service is busy; try again in a moment", "服务繁忙，请稍后再试")},
+			say("The service is busy", "服务繁忙")},
 		{fails(upstreams.Timeout), say("No source answered in time.", "所有数据源都未及时回复。"),
-			say("No upstream answered in time; try again later", "上游响应超时，请稍后再试")},
+			say("No source answered in time", "数据源响应超时")},
 	}
 }
 

@@ -108,12 +108,12 @@ func classify(ctx context.Context, err error) *failure {
 	case upstreams.Negative:
 		f.status, f.errorType, f.message = http.StatusNotFound, typeNotFound, words.Say("not found", "没有找到")
 	case upstreams.Timeout:
-		f.status, f.errorType, f.message = http.StatusGatewayTimeout, typeTimeout, words.Say("no upstream answered in time; try again later", "上游未能及时响应，请稍后再试")
+		f.status, f.errorType, f.message = http.StatusGatewayTimeout, typeTimeout, words.Say("no source answered in time; try again later", "数据源未能及时响应，请稍后再试")
 	case upstreams.Busy:
 		f.status, f.errorType, f.message = http.StatusServiceUnavailable, typeOverloaded, words.Say("too many requests of this kind are in progress; try again in a moment", "同类请求太多，请稍后再试")
 		f.retryAfter = max(f.retryAfter, time.Second)
 	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Throttled, upstreams.Malformed:
-		f.status, f.errorType, f.message = http.StatusBadGateway, typeUnavailable, words.Say("no upstream is available at the moment; try again later", "上游暂时都不可用，请稍后再试")
+		f.status, f.errorType, f.message = http.StatusBadGateway, typeUnavailable, words.Say("no source is available at the moment; try again later", "数据源暂时都不可用，请稍后再试")
 	}
 	return f
 }

@@ -37,9 +37,9 @@ func errorResponses() []errorResponse {
 			EN: "Too many requests from this address (IPv6: from its /64)", ZH: "来自该地址（IPv6 为其 /64 网段）的请求过多",
 		},
 		{status: http.StatusInternalServerError, Name: "InternalError", EN: "Something in the service failed", ZH: "服务内部错误"},
-		{status: http.StatusBadGateway, Name: "BadGateway", EN: "No upstream could answer", ZH: "没有可用的上游"},
+		{status: http.StatusBadGateway, Name: "BadGateway", EN: "No source could answer", ZH: "没有可用的数据源"},
 		{status: http.StatusServiceUnavailable, Name: "Overloaded", EN: "The service is overloaded", ZH: "服务繁忙"},
-		{status: http.StatusGatewayTimeout, Name: "GatewayTimeout", EN: "No upstream answered in time", ZH: "上游响应超时"},
+		{status: http.StatusGatewayTimeout, Name: "GatewayTimeout", EN: "No source answered in time", ZH: "数据源响应超时"},
 		{Name: "Error", EN: "Any other error", ZH: "其他错误"},
 	}
 }
