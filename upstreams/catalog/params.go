@@ -107,7 +107,7 @@ func (e *ParamError) Expected() words.Text {
 		return words.Text{}
 	case e.Missing:
 		example := e.Parameter + "=" + e.param.Example
-		return words.Say("for example "+example, "例如 "+example)
+		return words.Say(e.Parameter+", for example "+example, e.Parameter+"，例如 "+example)
 	}
 	return words.Say(e.Parameter+": expected "+e.param.Allowed.EN(), e.Parameter+"："+words.Join("应为", e.param.Allowed.ZH()))
 }
