@@ -12,10 +12,17 @@ import { approximate, bytes, plural, time } from "./text.js";
 let chosen = "", limit = few, filter = "";
 
 export async function load() {
-  const endpoints = (await read("endpoints")).endpoints.filter((e) => e.cached);
-  if (!endpoints.some((e) => e.name === chosen)) chosen = endpoints[0]?.name ?? "";
+  const [all, history] = await Promise.all([read("endpoints"), read("history")]);
+  const endpoints = all.endpoints.filter((e) => e.cached);
+  if (!endpoints.some((e) => e.name === chosen)) chosen = busiest(endpoints, history);
   const held = chosen ? await read(`endpoints/${part(chosen)}/entries?limit=${filter ? most : limit}`) : { entries: [], total: 0, bytes: 0 };
   return { endpoints, ...held };
+}
+
+// busiest is the one that was asked for most in the last hour, of which most is to be seen.
+function busiest(endpoints, history) {
+  const asked = ({ name }) => history.endpoints[name]?.total.requests ?? 0;
+  return [...endpoints].sort((a, b) => asked(b) - asked(a))[0]?.name ?? "";
 }
 
 export function view({ endpoints, entries, total, bytes: size, parts = [] }, { refresh }) {
