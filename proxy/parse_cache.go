@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
@@ -19,7 +20,8 @@ const (
 	// parseSlots is how many queries of all endpoints are remembered at most. With
 	// longestParsed, that bounds them to some 25 MB.
 	parseSlots = 16 << 10
-	// parseWays are the slots in which a query may be.
+	// parseWays are the slots of a set. A query may be in either of two sets: of 10,000 queries with one
+	// set each, 3.6 in 100 requests find theirs taken (row zipf of deploy/bench), and with two none.
 	parseWays = 2
 	// longestParsed is the length of the longest query that is remembered, its client included.
 	longestParsed = 512
@@ -88,10 +90,14 @@ func newParseCache() *parseCache {
 
 func (k *parseKey) length() int { return len(k.query) + len(k.agent) + len(k.hint) }
 
-// ways are the slots in which a query with that hash may be.
-func (c *parseCache) ways(hash uint64) []atomic.Pointer[parsedQuery] {
+// slot is one of those in which a query with that hash may be, those of its first set before those
+// of its second.
+func (c *parseCache) slot(hash uint64, n int) *atomic.Pointer[parsedQuery] {
+	if n >= parseWays {
+		hash = bits.RotateLeft64(hash, 32)
+	}
 	set := hash % (parseSlots / parseWays)
-	return c.slots[set*parseWays:][:parseWays]
+	return &c.slots[set*parseWays+uint64(n%parseWays)]
 }
 
 // again reports whether a query came before, not long ago.
@@ -102,13 +108,12 @@ func (c *parseCache) again(hash uint64) bool {
 
 // put stores a query in a free slot, or in the place of another.
 func (c *parseCache) put(p *parsedQuery, hash uint64) {
-	ways := c.ways(hash)
-	for i := range ways {
-		if ways[i].CompareAndSwap(nil, p) {
+	for n := range 2 * parseWays {
+		if c.slot(hash, n).CompareAndSwap(nil, p) {
 			return
 		}
 	}
-	ways[rand.IntN(len(ways))].Store(p)
+	c.slot(hash, rand.IntN(2*parseWays)).Store(p)
 }
 
 // endpointParses is the part of the parse cache that belongs to an endpoint. Nil
@@ -206,9 +211,9 @@ func (p *endpointParses) find(key *parseKey) *meaning {
 	if p == nil || key.length() > longestParsed {
 		return nil
 	}
-	ways := p.ways(p.hash(key))
-	for i := range ways {
-		if found := ways[i].Load(); found != nil && p.matches(found, key) {
+	hash := p.hash(key)
+	for n := range 2 * parseWays {
+		if found := p.slot(hash, n).Load(); found != nil && p.matches(found, key) {
 			return found.pick()
 		}
 	}

@@ -103,6 +103,28 @@ func TestARememberedQueryIsWhatIsParsed(t *testing.T) {
 	}
 }
 
+// TestTenThousandQueriesAreRemembered: those that come all the time do not displace one another,
+// though their places are drawn.
+func TestTenThousandQueriesAreRemembered(t *testing.T) {
+	const queries = 10_000
+	p := parsesOf(t, plainInput)
+	lost := func() (n int) {
+		for i := range queries {
+			if query := "id=" + strconv.Itoa(i); p.ask(query, someone, noon) == nil {
+				p.rememberTwice(query, someone, noon)
+				n++
+			}
+		}
+		return n
+	}
+	for range 10 {
+		lost()
+	}
+	if n := lost(); n > queries/500 {
+		t.Errorf("%d of %d queries are not remembered", n, queries)
+	}
+}
+
 // TestAParsedQueryIsOfItsCircumstances: it can never answer for another endpoint, caller,
 // browser, device or day than it was asked of.
 func TestAParsedQueryIsOfItsCircumstances(t *testing.T) {
