@@ -106,7 +106,7 @@ type snapshotDump struct {
 	pause time.Duration
 	out   *snapshotEncoder
 	done  map[uint64]struct{} // hashes of the keys of the hot table
-	rest  int                 // bytes since the last pause
+	rest  int                 // bytes looked at since the last pause
 }
 
 // errSnapshotFull ends a pass: the file has reached its limit.
@@ -120,6 +120,9 @@ func (d *snapshotDump) all() error {
 			if err := d.add(space, key, &r.Entry); err != nil {
 				return err
 			}
+		}
+		if err := d.pace(r.Size()); err != nil {
+			return err
 		}
 	}
 	for _, class := range [...]policy.Class{policy.Shared, policy.Keyed, policy.Computed} { // Large has only parts
@@ -139,23 +142,30 @@ func (d *snapshotDump) class(class policy.Class) error {
 		if err != nil {
 			continue // evicted meanwhile
 		}
-		key := item.Key()
-		if _, done := d.done[near.hot.hash(key)]; done || strings.IndexByte(key, 0) >= 0 {
-			continue
+		if err := d.item(class, item.Key(), item.Value()); err != nil {
+			return err
 		}
-		e, err := entry.Parse(item.Value())
-		if err != nil {
-			continue
-		}
-		space, _ := d.spaceOf(key)
-		if space == nil || space.policy.Class != class {
-			continue
-		}
-		if err := d.add(space, key, &e); err != nil {
+		if err := d.pace(len(item.Value())); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// item adds an entry of a class, unless it was added before or is none.
+func (d *snapshotDump) item(class policy.Class, key string, value []byte) error {
+	if _, done := d.done[d.cache.near.hot.hash(key)]; done || strings.IndexByte(key, 0) >= 0 {
+		return nil
+	}
+	e, err := entry.Parse(value)
+	if err != nil {
+		return nil //nolint:nilerr // it is overwritten meanwhile
+	}
+	space, _ := d.spaceOf(key)
+	if space == nil || space.policy.Class != class {
+		return nil
+	}
+	return d.add(space, key, &e)
 }
 
 // add writes an entry that may still be used. One that a purge has made stale is left out:
@@ -180,15 +190,12 @@ func (d *snapshotDump) add(space *Space, key string, e *entry.Entry) error {
 	if d.out.bytes+int64(size+snapshotRecordHead) > d.limit {
 		return errSnapshotFull
 	}
-	if err := d.out.record(key, e.Raw); err != nil {
-		return err
-	}
-	return d.pace(size)
+	return d.out.record(key, e.Raw)
 }
 
-// pace rests after each stretch.
-func (d *snapshotDump) pace(written int) error {
-	if d.rest += written; d.pause == 0 || d.rest < snapshotStretch {
+// pace rests after each stretch of what was looked at, be it written or not.
+func (d *snapshotDump) pace(seen int) error {
+	if d.rest += seen; d.pause == 0 || d.rest < snapshotStretch {
 		return nil
 	}
 	pause := d.pause * time.Duration(d.rest/snapshotStretch)
