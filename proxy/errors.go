@@ -59,7 +59,7 @@ func parameterFailure(err *catalog.ParamError) *failure {
 
 func methodRefused(method string) *failure {
 	return &failure{status: http.StatusMethodNotAllowed, errorType: typeMethod,
-		message: words.Sayf("method %.20q is not allowed; expected GET, HEAD or OPTIONS", "不支持 %.20q 方法，请使用 GET、HEAD 或 OPTIONS", method)}
+		message: words.Sayf("method %.20q is not allowed; expected GET, HEAD or OPTIONS", "不支持“%.20s”方法，请使用 GET、HEAD 或 OPTIONS", method)}
 }
 
 func notFound(message words.Both) *failure {

@@ -26,7 +26,7 @@ export function view({ upstreams, history, titles }, { overview }) {
         tile(t("95th percentile, latest minute"), ms(last), p95, ms),
         tile(t("Errors"), failed(total), errors, count, total.errors > 0 ? "bad" : "")),
       h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }))),
-    h("section", { key: "answers" }, h("h2", null, t("Who answered in the last hour")), shares(upstreams.sources, history.endpoints, titles)),
+    h("section", { key: "answers" }, h("h2", null, t("Who answered what was not in the cache, in the last hour")), shares(upstreams.sources, history.endpoints, titles)),
   ];
 }
 

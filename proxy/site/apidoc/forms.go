@@ -33,6 +33,8 @@ func FormOf(f *catalog.Form) Form {
 	switch {
 	case f.IsSVG():
 		return Form{SVG, "image/svg+xml", words.Say("SVG picture", "SVG 图片")}
+	case MayRedirect(f):
+		return Form{Picture, "image/*", words.Say("picture, or a redirect to it where it cannot be fetched", "图片；本服务取不到时，跳转到图片的地址")}
 	case f.IsPicture():
 		return Form{Picture, "image/*", words.Say("picture", "图片")}
 	}
@@ -50,6 +52,9 @@ func FormOf(f *catalog.Form) Form {
 	}
 	return Form{Text, "text/plain", words.Say("plain text", "纯文本")}
 }
+
+// MayRedirect reports whether a picture is fetched for the caller, who gets its address where that fails.
+func MayRedirect(f *catalog.Form) bool { return f.PictureProxy != nil }
 
 // Has reports whether an endpoint has a form of the shape.
 func Has(e *catalog.Endpoint, shape Shape) bool {

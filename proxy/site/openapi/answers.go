@@ -38,7 +38,7 @@ func (o *operation) answers() object {
 		all["200"] = response{o.Say("The answer.", "响应。"), o.headersOfAnswers(), content}
 		all["304"] = ref("responses", "NotModified")
 	}
-	if apidoc.Has(o.Endpoint, apidoc.Redirect) {
+	if apidoc.Has(o.Endpoint, apidoc.Redirect) || slices.ContainsFunc(o.Forms, apidoc.MayRedirect) {
 		all["302"] = ref("responses", "Found")
 	}
 	return all

@@ -37,24 +37,16 @@ func (o *operation) describe() plainjson.Object {
 	}...)
 }
 
-// formats says in which forms the endpoint answers, and how to ask for them.
+// formats says in which forms the endpoint answers, and what asks for each.
 func (o *operation) formats() string {
-	forms := o.FormNames()
-	quoted := make([]string, len(forms))
-	for i, f := range forms {
-		quoted[i] = "`" + f + "`"
-	}
-	var ask []string
-	for _, p := range o.Params {
-		if p.Role == catalog.RoleForm {
-			ask = append(ask, "`"+p.Name+"`")
+	byDefault := o.Of(apidoc.FormOf(o.Forms[0]).Is)
+	said := []string{o.Say("By default: "+byDefault, "默认返回"+byDefault)}
+	for _, f := range o.Forms[1:] {
+		if name, value := o.AskFor(f.Name); name != "" {
+			said = append(said, "`"+name+"="+value+"`"+o.Say(": ", "：")+o.Of(apidoc.FormOf(f).Is))
 		}
 	}
-	if len(forms) == 1 || len(ask) == 0 {
-		return o.Say("Answers in the format "+quoted[0]+".", "响应格式为 "+quoted[0]+"。")
-	}
-	return o.Say("Answers in the format "+quoted[0]+" by default; "+strings.Join(ask, " or ")+" chooses among "+strings.Join(quoted, ", ")+".",
-		"默认格式为 "+quoted[0]+"；用参数 "+strings.Join(ask, " 或 ")+" 可选 "+strings.Join(quoted, "、")+"。")
+	return strings.Join(said, o.Say("; ", "；")) + o.Say(".", "。")
 }
 
 // codeSample is an example call, as reference tools show them.
