@@ -129,3 +129,17 @@ func checkLanguages(t *testing.T, name string, message words.Both) {
 }
 
 func isASCIILetter(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }
+
+// TestWhoAsksForNoLanguageGetsThatOfTheOperator: pages, messages and labels, by net/http and in the
+// lane; who asks for one gets that.
+func TestWhoAsksForNoLanguageGetsThatOfTheOperator(t *testing.T) {
+	f := newFront(t, nil, replaying("ip"), func(c *Config, _ *upstreams.Environment) { c.Languages = i18n.Rule{English: true} })
+	f.get("/").want(t, http.StatusOK, `<html lang="en"`)
+	f.get("/nope", "Accept", acceptPage).want(t, http.StatusNotFound, `<html lang="en"`)
+	f.get("/api/ip?ip=x").want(t, http.StatusBadRequest, "is not an IP address")
+	for range 4 { // at last in the lane, if there is one
+		f.get("/api/ip?ip=8.8.8.8&type=text").want(t, http.StatusOK, "Location: ")
+		f.get("/api/ip?ip=8.8.8.8&type=text", "Accept-Language", "zh").want(t, http.StatusOK, "归属地：")
+	}
+	f.get("/", "Accept-Language", "zh-CN").want(t, http.StatusOK, `<html lang="zh-CN"`)
+}

@@ -165,7 +165,7 @@ func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat
 		return s.writeMissing(req, f, page, in)
 	}
 	h, status, control, id := req.w.Header(), f.status, f.cacheControl, req.id.String()
-	in := languageOf(req)
+	in := s.languageOf(req)
 	message := in.Of(f.message)
 	body := make([]byte, 0, 2*len(message)+len(f.parameter)+len(format.Callback)+len(id)+128)
 	picture, contentType := []byte(nil), ""
@@ -237,12 +237,12 @@ func (s *Server) setErrorVary(h http.Header, byAccept, byLanguage bool) {
 }
 
 // languageOf is the language in which a caller is told of a failure.
-func languageOf(req *request) i18n.Choice {
+func (s *Server) languageOf(req *request) i18n.Choice {
 	var e *catalog.Endpoint
 	if req.route != nil {
 		e = req.route.endpoint
 	}
-	return i18n.OfAnswer(e.LanguageQuery(req.r.URL.RawQuery), req.r.Header)
+	return s.cfg.Languages.OfAnswer(e.LanguageQuery(req.r.URL.RawQuery), req.r.Header)
 }
 
 // appendJSON appends the error body.

@@ -26,7 +26,7 @@ func (s *Server) newTools(api *apidoc.API, settings Settings) *mcp.Set {
 		return nil
 	}
 	return mcp.New(mcp.Config{
-		API: api, BasePath: s.cfg.BasePath, Version: s.cfg.Version, Origins: settings.MCP.Origins,
+		API: api, BasePath: s.cfg.BasePath, Languages: s.cfg.Languages, Version: s.cfg.Version, Origins: settings.MCP.Origins,
 		Endpoints: s, Admit: s.admitMessage, Client: s.senderOf, Places: s.messages, Panics: s.cfg.Panics, Log: s.cfg.Log,
 	})
 }

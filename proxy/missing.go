@@ -50,7 +50,7 @@ func (s *Server) missingPage(req *request, f *failure) (*pages.Document, i18n.Ch
 	if accepted := weigh(req.r.Header["Accept"]); accepted.page == 0 || accepted.page < max(accepted.json, accepted.image) {
 		return nil, i18n.Choice{}
 	}
-	in := i18n.OfPage(req.r)
+	in := s.cfg.Languages.OfPage(req.r)
 	d, err := set.Missing(path, in.Language)
 	if err != nil {
 		s.cfg.Log.Error("generating a page failed", "path", req.r.URL.Path, "error", err)

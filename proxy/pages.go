@@ -24,9 +24,9 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, place pages.P
 	var in i18n.Choice
 	switch place.Kind {
 	case pages.Page:
-		in = i18n.OfPage(r)
+		in = s.cfg.Languages.OfPage(r)
 	case pages.Answer:
-		in = i18n.OfAnswer(r.URL.RawQuery, r.Header)
+		in = s.cfg.Languages.OfAnswer(r.URL.RawQuery, r.Header)
 	case pages.Absent, pages.File:
 	}
 	d, err := place.Make(in.Language)

@@ -156,14 +156,14 @@ func (s *Server) getFromCache(req *request) error {
 		req.hit, err = s.getPicture(req)
 		return err
 	}
-	return s.get(req, req.route.space, req.key, wantOf(req.in, req.r.URL.RawQuery, req.r.Header["Accept-Encoding"], req.r.Header["Accept-Language"]), loader{req}, &req.hit)
+	return s.get(req, req.route.space, req.key, s.wantOf(req.in, req.r.URL.RawQuery, req.r.Header["Accept-Encoding"], req.r.Header["Accept-Language"]), loader{req}, &req.hit)
 }
 
 // wantOf is the representation that a request asks for: in the caller's language if there is one
 // for each, and in no coding if something stands around its body.
-func wantOf(in *catalog.Input, rawQuery string, acceptEncoding, acceptLanguage []string) cache.Want {
+func (s *Server) wantOf(in *catalog.Input, rawQuery string, acceptEncoding, acceptLanguage []string) cache.Want {
 	want := cache.Want{Form: in.Form.Index}
-	if in.Form.English != nil && i18n.OfLines(in.Endpoint.LanguageQuery(rawQuery), acceptLanguage).Language == i18n.English {
+	if in.Form.English != nil && s.cfg.Languages.OfLines(in.Endpoint.LanguageQuery(rawQuery), acceptLanguage).Language == i18n.English {
 		want.Form = in.Form.English.Index
 	}
 	if in.Callback == "" && in.Tail == "" && in.Form.Kind != "script" {

@@ -20,6 +20,7 @@ import (
 	"sundry/proxy/mcp"
 	"sundry/proxy/ratelimit"
 	"sundry/proxy/site/apidoc"
+	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/pages"
 	"sundry/proxy/site/status"
 	"sundry/upstreams/catalog"
@@ -35,6 +36,8 @@ type Config struct {
 	Store *web.Store
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Calls func(api, host string) func(err error, took time.Duration)
+	// Languages chooses the language of pages, messages and labels.
+	Languages i18n.Rule
 	// BasePath mounts everything below a prefix such as /tools; "" for none.
 	BasePath string
 	// Settings are in force until the first Reload.

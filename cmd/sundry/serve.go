@@ -27,6 +27,7 @@ import (
 	"sundry/proxy/live"
 	"sundry/proxy/logwriter"
 	"sundry/proxy/ratelimit"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
@@ -108,7 +109,7 @@ func (s *serveCmd) Run(w *process) error {
 	}
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	private, err := admin.New(admin.Config{
-		Token: token, Metrics: metrics.Handler(all), Ready: srv.front.Ready, System: system, Registerer: reg, Log: log,
+		Token: token, Metrics: metrics.Handler(all), Ready: srv.front.Ready, System: system, Languages: languages(srv.config), Registerer: reg, Log: log,
 	})
 	if err != nil {
 		return err
@@ -176,7 +177,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 		s.log.Warn("pictures are too large to cache", "which", line)
 	}
 	s.front, err = proxy.New(proxy.Config{
-		Fleet: s.fleet(), Status: s.statusStore(), Cache: s.cache, Store: s.store, Dial: s.cmd.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
+		Fleet: s.fleet(), Status: s.statusStore(), Cache: s.cache, Store: s.store, Dial: s.cmd.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Languages: languages(s.config), Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
 		Recorded: func(of *catalog.Catalog) []*fixtures.Case {
 			cases, _ := casesFor(of, s.config.Catalog) // what is wrong with the others, check says
 			return cases
@@ -204,6 +205,11 @@ func (s *server) build(reg prometheus.Registerer) error {
 	}
 	s.observer.Rules(s.rules(), time.Now())
 	return nil
+}
+
+// languages is the rule by which pages and messages are in Chinese or English.
+func languages(c *config.Config) i18n.Rule {
+	return i18n.Rule{English: c.Language == i18n.English.String()}
 }
 
 // frontSettings are the settings of the front that a reload applies.

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/proxy/site/i18n"
 )
 
 // Config of the private listener.
@@ -32,6 +34,8 @@ type Config struct {
 	Ready func() bool
 	// System that the API shows and changes; nil for no API.
 	System *System
+	// Languages chooses the language of messages.
+	Languages i18n.Rule
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 	// Log takes lines about wrong tokens; nil for none.
@@ -85,9 +89,22 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	handler := limitBody(refuseOtherChanges(refuseOtherOrigins(cfg.routes())))
 	if cfg.Token == "" {
-		return securityHeaders(requireLoopbackHost(handler)), nil
+		return cfg.inEnglish(securityHeaders(requireLoopbackHost(handler))), nil
 	}
-	return securityHeaders(requireToken(handler, cfg.Token, logins)), nil
+	return cfg.inEnglish(securityHeaders(requireToken(handler, cfg.Token, logins))), nil
+}
+
+// inEnglish answers whoever asks for no language in English, where that is the rule.
+func (cfg *Config) inEnglish(next http.Handler) http.Handler {
+	if !cfg.Languages.English {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Header["Accept-Language"]) == 0 {
+			r.Header.Set("Accept-Language", "en")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // routes returns the handler of all paths, without the checks around it.

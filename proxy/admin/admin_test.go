@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"sundry/proxy/site/i18n"
 )
 
 func TestCheckAddress(t *testing.T) {
@@ -200,5 +202,18 @@ func TestBodiesAreBounded(t *testing.T) {
 func TestCommandLineIsNotServed(t *testing.T) {
 	if w := get(handler(""), "/debug/pprof/cmdline", ""); w.Code != http.StatusNotFound {
 		t.Errorf("%d %q", w.Code, w.Body)
+	}
+}
+
+// TestWhoAsksForNoLanguageGetsThatOfTheOperator as on the public listener.
+func TestWhoAsksForNoLanguageGetsThatOfTheOperator(t *testing.T) {
+	for rule, want := range map[i18n.Rule]string{{}: "zh-CN", {English: true}: "en"} {
+		h, err := New(Config{Token: rightToken, Languages: rule, Ready: func() bool { return true }, Metrics: http.NotFoundHandler()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := get(h, "/metrics", ""); w.Code != http.StatusUnauthorized || w.Header().Get("Content-Language") != want {
+			t.Errorf("%+v: %d in %q", rule, w.Code, w.Header().Get("Content-Language"))
+		}
 	}
 }

@@ -99,5 +99,5 @@ func choose(w http.ResponseWriter, r *http.Request) i18n.Choice {
 }
 
 func languageOf(r *http.Request) i18n.Choice {
-	return i18n.OfAnswer(r.URL.RawQuery, r.Header)
+	return i18n.Rule{}.OfAnswer(r.URL.RawQuery, r.Header)
 }

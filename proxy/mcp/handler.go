@@ -18,7 +18,7 @@ import (
 // is wrong with a call, by its result.
 func (s *Set) Serve(w http.ResponseWriter, r *http.Request) *Refusal {
 	w.Header().Set("Cache-Control", "no-store")
-	in := i18n.OfAnswer(r.URL.RawQuery, r.Header)
+	in := s.cfg.Languages.OfAnswer(r.URL.RawQuery, r.Header)
 	refused := s.serve(w, r, in.Language)
 	if refused != nil && refused.code != 0 {
 		refused.write(w, in)

@@ -37,6 +37,8 @@ type Config struct {
 	// Admit counts a message that is no call of an endpoint against the rate limit of its
 	// client. It reports whether the client is within it, else for how long to wait.
 	Admit func(r *http.Request) (wait time.Duration, ok bool)
+	// Languages chooses the language of descriptions and messages.
+	Languages i18n.Rule
 	// Version of the program; "" where it is not known.
 	Version string
 	// Origins are those of the pages whose scripts may send messages, such as

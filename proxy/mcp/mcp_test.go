@@ -211,7 +211,7 @@ func TestAPanicOfACallIsAnError(t *testing.T) {
 	if s.cfg.Panics, err = panics.New(reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	made, err := s.texts[i18n.Default]()
+	made, err := s.texts[i18n.Chinese]()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,9 @@ var (
 
 // accepted chooses by the lines of Accept-Language. What common browsers send first
 // decides without more ado. Who reads neither language is more likely to know some English.
-func accepted(lines []string) Language {
+func (r Rule) accepted(lines []string) Language {
 	if len(lines) == 0 || lines[0] == "" {
-		return Default
+		return r.Default()
 	}
 	first, _, _ := strings.Cut(lines[0], ",")
 	switch first {
@@ -46,7 +46,7 @@ func accepted(lines []string) Language {
 	if len(read) > 0 {
 		return English
 	}
-	return Default
+	return r.Default()
 }
 
 // ofSupported is the language of the tag at that place in supported.

@@ -20,8 +20,19 @@ const (
 	Chinese
 )
 
-// Default is the language of whoever asks for none: most are bots, whose users read Chinese.
-const Default = Chinese
+// Rule chooses languages. By the zero value, whoever asks for none gets Chinese: most are bots, whose
+// users read it.
+type Rule struct {
+	English bool // whoever asks for none gets English
+}
+
+// Default is the language of whoever asks for none.
+func (r Rule) Default() Language {
+	if r.English {
+		return English
+	}
+	return Chinese
+}
 
 // All returns every language.
 func All() []Language { return []Language{English, Chinese} }
@@ -83,30 +94,30 @@ type Choice struct {
 // OfAnswer chooses the language of an answer of the API: what the raw query says, else
 // what the header accepts, else Default. Whoever owns a parameter of that name
 // passes an empty query. What it does not understand counts as not said.
-func OfAnswer(rawQuery string, header http.Header) Choice {
-	return OfLines(rawQuery, header["Accept-Language"])
+func (r Rule) OfAnswer(rawQuery string, header http.Header) Choice {
+	return r.OfLines(rawQuery, header["Accept-Language"])
 }
 
 // OfLines is OfAnswer for the lines of Accept-Language.
-func OfLines(rawQuery string, lines []string) Choice {
+func (r Rule) OfLines(rawQuery string, lines []string) Choice {
 	if l, ok := asked(rawQuery); ok {
 		return Choice{Language: l}
 	}
-	return Choice{Language: accepted(lines), Vary: "Accept-Language"}
+	return Choice{Language: r.accepted(lines), Vary: "Accept-Language"}
 }
 
 // OfPage is OfAnswer for a page, where a choice that a browser remembers wins over
 // what its header accepts.
-func OfPage(r *http.Request) Choice {
-	if l, ok := asked(r.URL.RawQuery); ok {
+func (r Rule) OfPage(req *http.Request) Choice {
+	if l, ok := asked(req.URL.RawQuery); ok {
 		return Choice{Language: l}
 	}
 	c := Choice{Vary: "Cookie, Accept-Language"}
-	if l, ok := remembered(r); ok {
+	if l, ok := remembered(req); ok {
 		c.Language = l
 		return c
 	}
-	c.Language = accepted(r.Header["Accept-Language"])
+	c.Language = r.accepted(req.Header["Accept-Language"])
 	return c
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAcceptLanguage(t *testing.T) {
-	const other = Default
+	const other = Chinese
 	for line, want := range map[string]Language{
 		"":                                    other,
 		"zh":                                  Chinese,
@@ -40,14 +40,21 @@ func TestAcceptLanguage(t *testing.T) {
 		",,,zh":                               Chinese,
 		"zh-CN;level=1":                       other,
 	} {
-		if got := accepted([]string{line}); got != want {
+		if got := (Rule{}).accepted([]string{line}); got != want {
 			t.Errorf("%q: got %v, want %v", line, got, want)
 		}
 	}
-	if got := accepted(nil); got != Default {
-		t.Errorf("no field: got %v, want %v", got, Default)
+	for rule, want := range map[Rule]Language{{}: Chinese, {English: true}: English} {
+		for _, lines := range [][]string{nil, {""}, {"*"}, {"zh;q=2"}} {
+			if got := rule.accepted(lines); got != want {
+				t.Errorf("%+v, %q: got %v, want %v", rule, lines, got, want)
+			}
+		}
+		if got := rule.accepted([]string{"zh-CN"}); got != Chinese {
+			t.Errorf("%+v: got %v for who reads Chinese", rule, got)
+		}
 	}
-	if got := accepted([]string{"fr", "zh"}); got != Chinese {
+	if got := (Rule{}).accepted([]string{"fr", "zh"}); got != Chinese {
 		t.Errorf("two lines: got %v", got)
 	}
 }
@@ -69,7 +76,7 @@ func TestTheQueryWins(t *testing.T) {
 		"lang":               {Chinese, "Accept-Language"},
 		"slang=en&language=": {Chinese, "Accept-Language"},
 	} {
-		if got := OfAnswer(query, header); got != want {
+		if got := (Rule{}).OfAnswer(query, header); got != want {
 			t.Errorf("%q: got %v, want %v", query, got, want)
 		}
 	}
@@ -91,7 +98,7 @@ func TestPagesRememberTheLanguage(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/?"+c.query, nil)
 		r.Header.Set("Cookie", c.cookie)
 		r.Header.Set("Accept-Language", c.accept)
-		if got := OfPage(r); got != c.want {
+		if got := (Rule{}).OfPage(r); got != c.want {
 			t.Errorf("%+v: got %v", c, got)
 		}
 	}
@@ -100,7 +107,7 @@ func TestPagesRememberTheLanguage(t *testing.T) {
 // What browsers send costs nothing on the heap, so that refusing a flood does not.
 func TestCommonFieldsAreReadWithoutAllocation(t *testing.T) {
 	header := http.Header{"Accept-Language": {"zh-CN,zh;q=0.9,en;q=0.8"}}
-	if n := testing.AllocsPerRun(100, func() { OfAnswer("id=1&type=json", header) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { (Rule{}).OfAnswer("id=1&type=json", header) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -110,7 +117,7 @@ func TestHostileFieldsAreCut(t *testing.T) {
 		lines []string
 		want  Language // the last language is not read
 	}{
-		"long":    {[]string{strings.Repeat("a-", 1<<20) + ",en"}, Default},
+		"long":    {[]string{strings.Repeat("a-", 1<<20) + ",en"}, Chinese},
 		"many":    {[]string{strings.Repeat("fr,", 1<<18) + "zh"}, English},
 		"weights": {[]string{strings.Repeat("fr;q=0.00001,", 1<<16) + "zh"}, English},
 		"lines":   {[]string{"fr," + strings.Repeat("x", 1<<20), "zh"}, English},
@@ -118,7 +125,7 @@ func TestHostileFieldsAreCut(t *testing.T) {
 		if n := len(preferences(c.lines)); n > mostItems {
 			t.Errorf("%s: %d items", name, n)
 		}
-		if got := accepted(c.lines); got != c.want {
+		if got := (Rule{}).accepted(c.lines); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
@@ -129,18 +136,18 @@ func FuzzAcceptLanguage(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		if got := accepted([]string{line}); got > Chinese {
+		if got := (Rule{}).accepted([]string{line}); got > Chinese {
 			t.Errorf("%q: %d is no language", line, got)
 		}
 		// What is known by heart is what reading it would have said.
 		if prefs := preferences([]string{line}); len(prefs) > 0 && len(line) < longestLine {
 			if first, _, _ := strings.Cut(line, ","); first == "zh-TW" || first == "en" {
 				want, _ := Parse(first)
-				if got := accepted([]string{" " + line}); got != want {
+				if got := (Rule{}).accepted([]string{" " + line}); got != want {
 					t.Errorf("%q: got %v, want %v", line, got, want)
 				}
 			}
 		}
-		OfAnswer(line, http.Header{"Accept-Language": {line}})
+		(Rule{}).OfAnswer(line, http.Header{"Accept-Language": {line}})
 	})
 }

@@ -169,7 +169,7 @@ func TestStatusInABrowser(t *testing.T) {
 		var d *Document
 		var err error
 		if at == StatusPath {
-			d, err = s.statusPage(i18n.OfPage(r).Language, now.Load())
+			d, err = s.statusPage((i18n.Rule{}).OfPage(r).Language, now.Load())
 		} else {
 			d, err = s.At(at).Make(0)
 		}

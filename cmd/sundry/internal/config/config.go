@@ -29,6 +29,7 @@ type Config struct {
 	Catalog               string
 	BasePath              string
 	PublicURL, GrafanaURL string
+	Language              string // en or zh
 	LogFormat, LogLevel   string
 	LogHits, LogRefusals  uint64
 	LogKeys               bool
@@ -90,7 +91,7 @@ const DefaultFile = "sundry.yaml"
 // Default returns the settings where nothing is set.
 func Default() *Config {
 	return &Config{
-		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info", LogHits: 100, LogRefusals: 100,
+		Listen: ":8080", Admin: "127.0.0.1:9090", Language: "zh", LogFormat: "text", LogLevel: "info", LogHits: 100, LogRefusals: 100,
 		Forwarded: string(proxy.ByEither), DrainDelay: time.Second, DrainTimeout: 20 * time.Second, Express: true,
 		Limits: proxy.Limits{Rate: 50, Shared: true, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond},
 		Fills:  cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,

@@ -146,6 +146,7 @@ func settings() []setting {
 			func(c *Config) *string { return &c.PublicURL }, checked(isPublicURL)),
 		single(setting{key: "grafana_url", expected: "http or https, a host, and a path if need be, without a user, a query and a fragment", example: "https://grafana.example.org", reloadable: true, empty: true},
 			func(c *Config) *string { return &c.GrafanaURL }, parseGrafanaURL),
+		single(setting{key: "language", expected: "zh or en", example: "en"}, func(c *Config) *string { return &c.Language }, oneOf("zh", "en")),
 		single(setting{key: "log_format", expected: "text or json", example: "json"}, func(c *Config) *string { return &c.LogFormat }, oneOf("text", "json")),
 		single(setting{key: "log_level", expected: "debug, info, warn or error", example: "info", reloadable: true},
 			func(c *Config) *string { return &c.LogLevel }, oneOf("debug", "info", "warn", "error")),
