@@ -21,8 +21,8 @@ type errorPictures struct {
 
 // errorPicture is all that a picture depends on.
 type errorPicture struct {
-	title, about, note string
-	svg                bool
+	title, about, note, language string
+	svg                          bool
 }
 
 // mostErrorPictures bounds what is kept, which a reload of the catalog may add to: some 4 KB each.
@@ -50,7 +50,7 @@ func (p *errorPictures) body(req *request, f *failure, l i18n.Language) (body []
 	if svg {
 		contentType = contentSVG
 	}
-	return p.draw(errorPicture{l.Of(t.title), l.Of(t.about(req, f)), strconv.Itoa(f.status) + " " + f.errorType, svg}), contentType
+	return p.draw(errorPicture{l.Of(t.title), l.Of(t.about(req, f)), strconv.Itoa(f.status) + " " + f.errorType, l.Tag(), svg}), contentType
 }
 
 // about says more than the title: what a parameter takes, what an endpoint has not found, or what to do. Of a path
@@ -82,7 +82,7 @@ func (p *errorPictures) draw(what errorPicture) []byte {
 	if b, ok := p.drawn[what]; ok {
 		return b
 	}
-	n := &ipcard.Notice{Title: what.title, About: what.about, Note: what.note}
+	n := &ipcard.Notice{Title: what.title, About: what.about, Note: what.note, Language: what.language}
 	draw := n.PNG
 	if what.svg {
 		draw = n.SVG

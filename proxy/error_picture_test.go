@@ -212,7 +212,7 @@ func TestErrorPicturesSayWhy(t *testing.T) {
 	f := newFront(t, nil, replaying("qrcode"))
 	const path = "/api/qrcode?type=svg&text=a&size="
 	en, zh := f.get(path+"7", "Accept", acceptPicture, "Accept-Language", "en"), f.get(path+"7", "Accept", acceptPicture)
-	en.want(t, http.StatusBadRequest, "A parameter is not valid", "size: expected a whole number", "from 50 to 2000", "400 invalid_parameter")
+	en.want(t, http.StatusBadRequest, "A parameter is not valid", "size: expected a whole number", "from 50 to 2000", "400 invalid_parameter", `xml:lang="en"`)
 	zh.want(t, http.StatusBadRequest, "参数有误", "size：应为 50 到 2000 的整数")
 	en.header(t, "Content-Language", "en")
 	zh.header(t, "Content-Language", "zh-CN")

@@ -112,7 +112,7 @@ func copyCalls(t *testing.T, b *browsertest.Browser, home string) {
 	set(t, b, "text", `it's "你好" $HOME`)
 	for button, want := range map[string]string{
 		"address":   home + "/api/qrcode?text=it%27s+%22%E4%BD%A0%E5%A5%BD%22+%24HOME",
-		"text-curl": "curl -fsSG -o qrcode.png -w '%{http_code} %header{Sundry-Error}\\n' '" + home + "/api/qrcode' \\\n  --data-urlencode 'text=it'\\''s \"你好\" $HOME'\n",
+		"text-curl": "curl -fsSG -o qrcode.png '" + home + "/api/qrcode' \\\n  --data-urlencode 'text=it'\\''s \"你好\" $HOME'\n",
 	} {
 		b.Press(t, `[data-copy="`+button+`"]`)
 		b.Text(t, `[data-copy="`+button+`"]`, "Copied")

@@ -27,11 +27,12 @@ export function shares(sources, endpoints, titles) {
 
 const kinds = { first: t("the first source"), later: t("a later source"), none: t("nobody: the request failed") };
 
-// Which source of a chain is the first is judged by those that were asked at all: some serve only what others do not.
+// Which source of a chain is the first is judged by those that were asked at all: some serve only what others do not, as does
+// what is computed here before any host is asked.
 // lineOf is {name, total, parts, whole, later}: parts are [kind, source, answers], later the share that was not of a first source.
 function lineOf(name, total, sources) {
   const tried = sources.filter((s) => s.recent.length > 0);
-  const first = new Set(tried.filter((s, i) => s.api || i === 0 || tried[i - 1].chain !== s.chain).map((s) => s.source));
+  const first = new Set(tried.filter((s, i) => s.api || !tried.slice(0, i).some((before) => before.chain === s.chain && before.host)).map((s) => s.source));
   const parts = [...new Map(sources.map((s) => [s.source, [first.has(s.source) ? "first" : "later", s.source, s.answers]])).values()].filter(([, , n]) => n > 0);
   if (total.errors > 0) parts.push(["none", t("failed"), total.errors]);
   const whole = parts.reduce((sum, [, , n]) => sum + n, 0);

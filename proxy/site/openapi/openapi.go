@@ -112,7 +112,7 @@ func (w *writer) asIs() string {
 	if names == nil {
 		return ""
 	}
-	return "\n\n" + w.Say("APIs that are passed on as they are have documents of their own: ", "原样代理的 API 不在此描述：") + strings.Join(names, ", ") + w.Say(".", "。")
+	return "\n\n" + w.Say("Not described here, since they are passed on as they are: ", "以下 API 原样代理，不在此描述：") + strings.Join(names, ", ") + w.Say(".", "。")
 }
 
 func (w *writer) document() document {

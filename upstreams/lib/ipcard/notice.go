@@ -12,6 +12,8 @@ type Notice struct {
 	About string
 	// Note is a line for those who look closer, such as a status.
 	Note string
+	// Language of the texts, as BCP 47 has it, such as en.
+	Language string
 }
 
 // Lengths of a notice in pixels. Its mark is a ring around an exclamation mark.
@@ -45,7 +47,7 @@ func (n *Notice) SVG() ([]byte, error) {
 		return nil, err
 	}
 	defer done()
-	d := drawing{width: noticeWidth, height: noticeHeight, title: n.Title + " " + n.About, shapes: noticeShapes(), lines: n.lines(p)}
+	d := drawing{language: n.Language, width: noticeWidth, height: noticeHeight, title: n.Title + " " + n.About, shapes: noticeShapes(), lines: n.lines(p)}
 	return d.svg(), nil
 }
 

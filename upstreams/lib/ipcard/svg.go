@@ -23,12 +23,13 @@ func (c *Card) SVG() ([]byte, error) {
 	}
 	defer done()
 	f := c.texts(clean)
-	d := drawing{width: cardWidth, height: cardHeight, title: f.address + " " + f.place, shapes: shapes(), lines: slices.Concat(p.labels(), p.lines(f))}
+	d := drawing{language: "zh-CN", width: cardWidth, height: cardHeight, title: f.address + " " + f.place, shapes: shapes(), lines: slices.Concat(p.labels(), p.lines(f))}
 	return d.svg(), nil
 }
 
 // drawing is what a picture consists of.
 type drawing struct {
+	language      string // of the texts
 	width, height int
 	title         string
 	shapes        []shape
@@ -37,7 +38,7 @@ type drawing struct {
 
 func (d *drawing) svg() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" xml:lang="zh-CN" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`, d.width, d.height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" xml:lang="%s" role="img" width="%d" height="%d" viewBox="0 0 %[2]d %[3]d">`, escaped(d.language), d.width, d.height)
 	fmt.Fprintf(&b, "<title>%s</title>", escaped(d.title))
 	for _, s := range d.shapes {
 		var path svgPath
