@@ -330,6 +330,7 @@ export default {
   "{n} second|{n} seconds": "{n} 秒",
   "This instance is cut off from the settings in Redis": "本实例与 Redis 中的设置失去联系",
   "The breaker is open: no calls are made": "熔断器已断开：不再调用",
+  "All that was fetched in the last hour came from the last resort": "最近一小时取得的响应都来自兜底数据源",
   "Answers are old, because refreshes fail": "刷新失败，返回的是旧响应",
   "The breaker is half-open: a few trial calls are made": "熔断器半开：只放行少量试探调用",
   "{n} % of its quota is left": "配额还剩 {n} %",
