@@ -36,6 +36,8 @@ type Config struct {
 	Store *web.Store
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Calls func(api, host string) func(err error, took time.Duration)
+	// Replay: responses are recorded samples, which pages say.
+	Replay bool
 	// Languages chooses the language of pages, messages and labels.
 	Languages i18n.Rule
 	// BasePath mounts everything below a prefix such as /tools; "" for none.
@@ -172,7 +174,7 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	api := apidoc.New(c, s.cfg.Recorded)
 	var err error
 	next.pages, err = pages.New(pages.Config{
-		API: api, BasePath: s.cfg.BasePath, PublicURL: settings.PublicURL, Version: s.cfg.Version, Contact: settings.Contact, Tools: tools,
+		API: api, BasePath: s.cfg.BasePath, PublicURL: settings.PublicURL, Version: s.cfg.Version, Contact: settings.Contact, Tools: tools, Replay: s.cfg.Replay,
 		Errors: errorExamples, Status: func() *status.Report { return s.statusAt(time.Now()) },
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func FormOf(f *catalog.Form) Form {
 	case f.IsSVG():
 		return Form{SVG, "image/svg+xml", words.Say("SVG picture", "SVG 图片")}
 	case MayRedirect(f):
-		return Form{Picture, "image/*", words.Say("picture, or a redirect to it where it cannot be fetched", "图片；本服务取不到时，跳转到图片的地址")}
+		return Form{Picture, "image/*", words.Say("picture, or a redirect to one", "图片，或跳转到图片")}
 	case f.IsPicture():
 		return Form{Picture, "image/*", words.Say("picture", "图片")}
 	}

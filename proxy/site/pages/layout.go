@@ -98,6 +98,7 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 		"around": func(name string) neighbours { return s.around(l, name) },
 		// endpoints: there are any, and not only APIs as they are.
 		"endpoints": func() bool { return len(s.cfg.API.Endpoints) > 0 },
+		"replay":    func() bool { return s.cfg.Replay },
 		// url is the link to a path below the base path.
 		"url": s.url,
 		// asset is the link to an asset, by its name without the hash.

@@ -42,6 +42,8 @@ type Config struct {
 	// Tools is the path at which agents are offered the endpoints as tools, below the base
 	// path; "" where they are not.
 	Tools string
+	// Replay: responses are recorded samples, which every page says.
+	Replay bool
 	// Errors returns an example of every type of error, in a language.
 	Errors func(i18n.Language) []apidoc.Error
 	// Status returns the report that is told at present: the same one for a while, so that

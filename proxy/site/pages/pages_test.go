@@ -347,3 +347,19 @@ func TestTheCostOfAReload(t *testing.T) {
 		t.Errorf("making the pages of a catalog allocates %d MB", mb)
 	}
 }
+
+// TestReplayIsSaid on every page, since its samples look real.
+func TestReplayIsSaid(t *testing.T) {
+	c := onlyAPIs(t)
+	for _, replay := range []bool{false, true} {
+		set, err := New(Config{Replay: replay, Errors: func(i18n.Language) []apidoc.Error { return nil }, API: apidoc.New(c, nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{HomePath, ReferencePath, "/docs/weather"} {
+			if said := strings.Contains(textOf(documentOf(t, set, path, i18n.English)), "Replay: responses are recorded samples"); said != replay {
+				t.Errorf("%s: said: %t, want %t", path, said, replay)
+			}
+		}
+	}
+}
