@@ -134,14 +134,14 @@ func (f *field) demand() string {
 func (m *mapping) Lines() []string {
 	var out []string
 	for _, f := range m.fields {
-		_, zh := describe(f.name)
+		en, zh := describe(f.name)
 		switch {
 		case f.list && len(f.fields) > 0:
 			out = append(out, "(."+f.name+"[]? | ."+headline(f.fields)+" // empty | tostring)")
 		case f.list:
 			out = append(out, "(."+f.name+"[]? | tostring)")
 		case f.plain():
-			out = append(out, "line("+quote(strings.TrimSuffix(zh, "。"))+"; ."+f.name+")")
+			out = append(out, "line("+quote(strings.TrimSuffix(en, "."))+"; "+quote(strings.TrimSuffix(zh, "。"))+"; ."+f.name+")")
 		}
 	}
 	if out == nil {
