@@ -36,10 +36,9 @@ func (f *fill) lease(ctx context.Context) bool {
 }
 
 // leaseOrResult takes the lease, or returns the result of the fill of the instance
-// that holds it. One that held it during the first look and holds it no more has
-// finished since. So may one have in all that time where editions are published: all
-// instances look for one at the same moment, or have just been started together, and one
-// is to ask the sources.
+// that holds it. Another may have filled the key between the look and the lease, so Redis is
+// looked into again where the lease was held at the look, and where editions are published: then
+// all instances fill at the same moment, and one is to ask the sources.
 func (f *fill) leaseOrResult(ctx context.Context) (*flightResult, error) {
 	switch {
 	case f.release != nil: // since the look, which found nothing

@@ -109,7 +109,7 @@ func (s *Space) Get(ctx context.Context, key string, want Want, load Loader) (hi
 }
 
 // Peek answers from the near tier without waiting: with a fresh entry, or with
-// one within grace, whose refresh it starts in the background; with neither if another
+// one within grace, whose refresh it starts in the background as it does for one that is due early; with neither if another
 // instance has announced a newer one, for which Await looks into Redis. When it is not
 // ready, pass the hit on to Await or Fallback. It fills in the caller's hit, which is too large
 // to be copied on the way.
@@ -178,8 +178,8 @@ func (s *Space) countHit(hit *Hit) {
 	s.metrics.age.Observe(hit.Age.Seconds())
 }
 
-// Await fills the key, or joins the flight that does, after a Peek that was not
-// ready and filled found in. Its errors are those of Get.
+// Await fills the key, or joins the flight that does, after a Peek that was not ready;
+// found is the hit that Peek has filled in. Its errors are those of Get.
 func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, found *Hit) (Hit, error) {
 	switch {
 	case !s.policy.Stores():

@@ -77,7 +77,7 @@ func (m *memory) markOf(key string) *atomic.Pointer[mark] {
 }
 
 // supersede marks the copy of a key if it was created earlier than an entry in Redis,
-// and takes it out of the hot table, where no hit looks for marks. It returns false
+// and takes it out of the hot table, where hits look for marks only after an outage of Redis. It returns false
 // when there is no such copy.
 func (m *memory) supersede(class policy.Class, key string, created time.Time) bool {
 	e, found := m.head(class, key)

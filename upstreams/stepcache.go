@@ -60,7 +60,7 @@ func (a *Attempt) Fork() *Attempt {
 
 // Join takes over the stages and derived secrets of a fork, whose work has ended.
 func (a *Attempt) Join(sub *Attempt) {
-	a.derived = sub.derived // which began as a copy of in's
+	a.derived = sub.derived // which began as a copy of a's
 	if a.stages != nil {
 		*a.stages = append(*a.stages, *sub.stages...)
 	}

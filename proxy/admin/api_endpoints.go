@@ -24,10 +24,10 @@ type endpointView struct {
 	Daily    bool              `json:"daily"` // a calendar bounds freshness beside the ttl
 	Personal bool              `json:"personal"`
 	// Policy is the one in force, with the target and the autopilot, and Base that of the
-	// files: values such as 1h30m0s, by the name of the setting.
+	// catalog and the configuration: values such as 1h30m0s, by the name of the setting.
 	Policy map[string]string `json:"policy"`
 	Base   map[string]string `json:"base"`
-	// Live are the settings that operators changed, and Until when they expire.
+	// Live are the settings that operators or the autopilot changed, and Until when they expire.
 	Live  map[string]string `json:"live,omitempty"`
 	Until time.Time         `json:"live_until,omitzero"`
 }

@@ -30,7 +30,7 @@ const (
 // Change makes a change: it is checked, in force on this instance at once, stored, and
 // told to the other instances. What cannot be stored yet is pending, and stored later;
 // all that is an error is a mistake (ErrInvalid), or that cache settings could not be applied
-// here. A change that expects another is stored, or refused: nothing is changed then.
+// here. With Expected, it is stored, or refused: nothing is changed then.
 func (r *Replicator) Change(ctx context.Context, c Change) (Record, error) {
 	c.ID = rand.Text()
 	if c.Expected != nil {

@@ -10,18 +10,18 @@ import (
 	"sundry/cache/policy"
 )
 
-// relation of stored settings to those in force.
+// relation of stored settings to those that are known to be stored. Pending changes are in neither.
 type relation int
 
 const (
 	same       relation = iota
-	advanced            // the stored ones include those in force, and changes made since
+	advanced            // the stored ones include the known ones, and changes made since
 	emptied             // nothing is stored, though something was
-	rolledBack          // the stored ones lack a change that is in force, as a restored backup does
+	rolledBack          // the stored ones lack a change that is known to be stored, as a restored backup does
 	damaged             // what is stored cannot be read as settings
 )
 
-// relate returns how stored settings relate to the receiver, which is in force;
+// relate returns how stored settings relate to the receiver, which is known to be stored;
 // stored is nil if there are none.
 func (s *Settings) relate(stored *Settings) relation {
 	switch {
@@ -41,8 +41,8 @@ func (s *Settings) relate(stored *Settings) relation {
 	return same
 }
 
-// reconcile returns how stored settings relate to those in force, and the settings to
-// put into force: one of the two or, where the store was rolled back, both merged.
+// reconcile returns how stored settings relate to those that are known, and the settings to
+// go on with: one of the two or, where the store was rolled back, both merged.
 func (s *Settings) reconcile(stored *Settings, now time.Time) (relation, *Settings) {
 	switch rel := s.relate(stored); rel {
 	case advanced:
@@ -94,7 +94,7 @@ func (r *Record) sameAs(o Record) bool {
 	return r.Seq == o.Seq && r.At.Equal(o.At) && r.By == o.By && r.Do == o.Do && r.Target == o.Target
 }
 
-// merge joins the settings in force with stored ones that do not include them: of
+// merge joins the known settings with stored ones that do not include them: of
 // each target the later change wins, and all purges and orders count. The result
 // has a higher number than both and includes the history of both, so that every
 // instance, whichever history it followed, finds it newer than its own.

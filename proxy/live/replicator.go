@@ -147,8 +147,8 @@ func (r *Replicator) adopt(base *Settings, raw []byte, included []pendingChange)
 	return r.apply()
 }
 
-// errUnfinished is why settings are not in force while they are put into force; for good
-// if that panics.
+// errUnfinished stands for the result of putting settings into force until there is one; it stays if
+// that panics.
 var errUnfinished = errors.New("putting the settings into force was broken off")
 
 // inForce reports whether settings that are stored as raw are in force already, all of them.

@@ -34,7 +34,7 @@ const (
 	DoOvertaken = "overtaken" // in the audit log alone: see Settings.withPending
 )
 
-// Settings are what operators changed while Sundry runs: one value that all
+// Settings are what operators and the autopilot changed while Sundry runs: one value that all
 // instances share. Its methods are pure rules; time is an argument.
 type Settings struct {
 	// Seq is the number of the last change.

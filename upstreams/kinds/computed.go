@@ -8,8 +8,8 @@ import (
 	"sundry/upstreams"
 )
 
-// ComputedSpec declares a source whose data is computed from the parameters by its
-// map program, which gets an empty object.
+// ComputedSpec declares a source whose data is computed, from the parameters and what its steps
+// have got, by its map program, which gets an empty object.
 type ComputedSpec struct{}
 
 func compileComputed(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {

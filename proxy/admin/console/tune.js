@@ -80,7 +80,7 @@ function came({ since, seen, predicted }) {
   return h("section", null, h("h3", null, label), figures(label, [...(predicted ? [[t("Predicted"), predicted]] : []), [t("Seen"), seen]]));
 }
 
-const ends = (e) => h("p", { class: "soft" }, t("In force at once on every instance, also for what is cached already. After a limited time, the values of the file are in force again."),
+const ends = (e) => h("p", { class: "soft" }, t("In force here at once and elsewhere within seconds, also for what is cached already. After a limited time, the values of the file are in force again."),
   e.live_until && t(" The present changes end at {at}; the new duration is for all of them.", { at: moment(e.live_until) }));
 
 // settings are those that differ from what is in force, as the API takes them.

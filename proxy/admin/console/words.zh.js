@@ -353,7 +353,7 @@ export default {
   "Apply": "应用",
   "Now": "当前",
   "Then": "调整后",
-  "In force at once on every instance, also for what is cached already. After a limited time, the values of the file are in force again.": "在所有实例上立即生效，也包括已缓存的内容。限定时间过后，恢复为文件中的值。",
+  "In force here at once and elsewhere within seconds, also for what is cached already. After a limited time, the values of the file are in force again.": "在本实例上立即生效，其他实例几秒之内生效，也包括已缓存的内容。限定时间过后，恢复为文件中的值。",
   " The present changes end at {at}; the new duration is for all of them.": " 当前更改于 {at} 到期；新的时长适用于所有更改。",
   "{n} refresh|{n} refreshes": "{n} 次刷新",
   "{n} change|{n} changes": "{n} 次变化",
