@@ -47,9 +47,9 @@ type request struct {
 	failed     *failure
 }
 
-// serveAPI takes a request for an endpoint through every step. An unknown name, such
+// serveEndpoint takes a request for an endpoint through every step. An unknown name, such
 // as "", is answered with 404.
-func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
+func (s *Server) serveEndpoint(w http.ResponseWriter, r *http.Request, name string) {
 	req := s.requests.Get().(*request)
 	req.w, req.r, req.id, req.start = w, r, requestIDOf(r.Header["X-Request-Id"]), time.Now()
 	req.route = s.current.Load().routes[name]

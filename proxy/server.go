@@ -221,7 +221,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if name, ok := strings.CutPrefix(path, "/api/"); ok && inside {
-		s.serveAPI(w, r, endpointOf(name))
+		s.serveEndpoint(w, r, endpointOf(name))
 		return
 	}
 	if tools := s.current.Load().tools; tools != nil && inside && path == mcp.Path {
@@ -229,7 +229,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		s.serveAPI(w, r, "") // answers 405
+		s.serveEndpoint(w, r, "") // answers 405
 		return
 	}
 	if path == "" && s.cfg.BasePath != "" {
@@ -245,7 +245,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case inside && path == "/readyz":
 		s.probe(w, r, s.ready.Load())
 	default:
-		s.serveAPI(w, r, "")
+		s.serveEndpoint(w, r, "")
 	}
 }
 

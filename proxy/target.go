@@ -30,7 +30,7 @@ func targetOf(path string) string {
 func (s *Server) serveTarget(w http.ResponseWriter, r *http.Request, name string) {
 	asked := *r
 	asked.URL = &url.URL{Path: s.cfg.BasePath + "/api/" + name, RawQuery: r.URL.RawQuery}
-	s.serveAPI(&targetWriter{ResponseWriter: w, head: r.Method == http.MethodHead}, &asked, name)
+	s.serveEndpoint(&targetWriter{ResponseWriter: w, head: r.Method == http.MethodHead}, &asked, name)
 }
 
 // targetWriter turns a redirect into an answer with its target (RFC 2483), which is nobody's
