@@ -20,7 +20,7 @@ const (
 	snapshotJitter   = 0.2
 	// snapshotWriteTime bounds such a write.
 	snapshotWriteTime = 2 * time.Minute
-	// snapshotPause is the rest after each snapshotStretch bytes that such a write looks at: it may
+	// snapshotPause is the rest after each snapshotStretch bytes that such a write looks at or writes: it may
 	// take long, and requests need disk and processor more. On one core hits wait for a
 	// stretch: a MiB of small entries takes 5 to 10 ms.
 	snapshotPause   = 1250 * time.Microsecond

@@ -445,6 +445,24 @@ func TestAWriteRestsOften(t *testing.T) {
 	})
 }
 
+// TestAWriteRestsInLargeEntries by all that it writes of them: what the tier holds of one in one piece
+// is its head.
+func TestAWriteRestsInLargeEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := started(t, snapshotFile(t), Config{Memory: 256 << 20})
+		contents := map[string]entry.Content{}
+		for i := range 20 {
+			contents[fmt.Sprintf("ip:v1:main:=%d", i)] = long(1 << 20)
+		}
+		fillAll(t, k.Cache, contents)
+		k.near.hot.table.InvalidateAll()
+		w, err := k.write(t.Context(), snapshotPause)
+		if rests := int64(w.took / snapshotPause); err != nil || w.entries < 10 || rests < w.bytes/snapshotStretch-1 {
+			t.Errorf("%d rests in %d bytes of %d entries: %v", rests, w.bytes, w.entries, err)
+		}
+	})
+}
+
 // TestAWriteRestsAmongWhatItLeavesOut as often as among what it writes: to look at it takes as long.
 func TestAWriteRestsAmongWhatItLeavesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -106,7 +106,8 @@ type snapshotDump struct {
 	pause time.Duration
 	out   *snapshotEncoder
 	done  map[uint64]struct{} // hashes of the keys of the hot table
-	rest  int                 // bytes looked at since the last pause
+	paced int64               // bytes written when pace was last called
+	rest  int                 // bytes looked at or written since the last pause
 }
 
 // errSnapshotFull ends a pass: the file has reached its limit.
@@ -142,10 +143,11 @@ func (d *snapshotDump) class(class policy.Class) error {
 		if err != nil {
 			continue // evicted meanwhile
 		}
-		if err := d.item(class, item.Key(), item.Value()); err != nil {
+		value := item.Value() // a copy
+		if err := d.item(class, item.Key(), value); err != nil {
 			return err
 		}
-		if err := d.pace(len(item.Value())); err != nil {
+		if err := d.pace(len(value)); err != nil {
 			return err
 		}
 	}
@@ -193,9 +195,12 @@ func (d *snapshotDump) add(space *Space, key string, e *entry.Entry) error {
 	return d.out.record(key, e.Raw)
 }
 
-// pace rests after each stretch of what was looked at, be it written or not.
+// pace rests after each stretch of what was looked at, or written if that is more: of a large entry, what
+// was looked at is its head.
 func (d *snapshotDump) pace(seen int) error {
-	if d.rest += seen; d.pause == 0 || d.rest < snapshotStretch {
+	written := int(d.out.bytes - d.paced)
+	d.paced = d.out.bytes
+	if d.rest += max(seen, written); d.pause == 0 || d.rest < snapshotStretch {
 		return nil
 	}
 	pause := d.pause * time.Duration(d.rest/snapshotStretch)

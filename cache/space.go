@@ -109,8 +109,9 @@ func (s *Space) Get(ctx context.Context, key string, want Want, load Loader) (hi
 }
 
 // Peek answers from the near tier without waiting: with a fresh entry, or with
-// one within grace, whose refresh it starts in the background as it does for one that is due early; with neither if another
-// instance has announced a newer one, for which Await looks into Redis. When it is not
+// one within grace, whose refresh it starts in the background as it does for one that is
+// due early; with neither if another instance has announced a newer one, for which Await
+// looks into Redis. When it is not
 // ready, pass the hit on to Await or Fallback. It fills in the caller's hit, which is too large
 // to be copied on the way.
 func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader, hit *Hit) (ready bool) {
