@@ -108,7 +108,11 @@ func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *meaning {
 	caller := callerAddress(q.Peer, q.Lines(laneXForwardedFor), q.Lines(laneForwarded), rt.settings.Trusted, rt.settings.Forwarded)
 	key := rt.parses.keyFor(q.Query, caller, laneClient{q}, q.Arrived)
 	parsed := rt.parses.find(&key)
-	if parsed == nil || !a.find(rt, parsed, l.wantOf(&parsed.in, q.Query, q.Lines(laneAcceptEncoding), q.Lines(laneLanguage)), q) || !l.skipsLog(rt.settings.HitSample) {
+	if parsed == nil {
+		return nil
+	}
+	want := l.wantOf(&parsed.in, q.Query, q.Lines(laneAcceptEncoding), q.Lines(laneLanguage))
+	if !a.find(rt, parsed, want, q.Arrived) || !l.skipsLog(rt.settings.HitSample) {
 		return nil
 	}
 	// Last, because it counts the request. A refusal does not: net/http makes it.
@@ -122,14 +126,14 @@ func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *meaning {
 // find finds what the cache has. Of a pool whose pictures go through this service, that is the
 // picture of a link that is drawn; if it does not lie ready, net/http draws anew, so a picture
 // that was not fetched yet comes a little later.
-func (a *prepared) find(rt *route, parsed *meaning, want cache.Want, q *express.Request) bool {
-	if !rt.space.Ready(parsed.key, want, q.Arrived, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
+func (a *prepared) find(rt *route, parsed *meaning, want cache.Want, at time.Time) bool {
+	if !rt.space.Ready(parsed.key, want, at, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
 		return false
 	}
 	if parsed.in.Form.PictureProxy == nil {
 		return true
 	}
-	return a.hit.Rep.Location != "" && a.picture.find(rt, parsed, &a.hit, q.Arrived)
+	return a.hit.Rep.Location != "" && a.picture.find(rt, parsed, &a.hit, at)
 }
 
 // found is what find found to send.

@@ -98,6 +98,7 @@ func choose(w http.ResponseWriter, r *http.Request) i18n.Choice {
 	return in
 }
 
+// languageOf goes by the request alone: inEnglish has seen to the operator's rule.
 func languageOf(r *http.Request) i18n.Choice {
 	return i18n.Rule{}.OfAnswer(r.URL.RawQuery, r.Header)
 }

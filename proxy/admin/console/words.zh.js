@@ -475,5 +475,5 @@ export default {
   "failures": "失败记录",
   "Requests of the last hour, on this instance.": "本实例最近一小时的请求。",
   "There are no endpoints here.": "这里没有接口。",
-  "All is served as an API.": "全部以 API 的格式提供。"
+  "All is served as an API.": "全部以 API 的形式提供。"
 };
