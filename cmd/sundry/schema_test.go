@@ -186,7 +186,7 @@ func TestSchemaAndCheckRefuse(t *testing.T) {
 	}
 	for _, row := range []struct{ replace, by string }{
 		{"version: 1", "version: 2"}, {"version: 1\n", ""}, {"name: joke", "nam: joke"}, {"name: joke", "name: [joke]"}, {"group: text\n", ""},
-		{", zh: 笑话}", "}"}, {"params:", "paramz:"}, {"name: id,", ""}, {"type: int,", "type: float,"}, {"min: 1,", "min: a,"}, {"role: form", "role: shape"},
+		{"summary: {en: A joke., zh: 笑话}\n", ""}, {"{en: A joke., zh: 笑话}", "{fr: Blague}"}, {"params:", "paramz:"}, {"name: id,", ""}, {"type: int,", "type: float,"}, {"min: 1,", "min: a,"}, {"role: form", "role: shape"},
 		{"class: keyed", "class: wide"}, {"ttl: 1h", "ttl: 1 hour"}, {"ttl: 1h", "tll: 1h"}, {"ttl: 1h", "jitter: 0.9"}, {"{class: keyed, ttl: 1h}", "1h"},
 		{"{en: The joke., zh: 笑话。}", "{is: day}"}, {"{en: The joke., zh: 笑话。}", "{english: a}"}, {"{name: json, json: .}", "{name: json, json: ., text: .}"},
 		{"{name: json, json: .}", "{name: json}"}, {"{name: json, json: .}", "{json: .}"}, {"json: .}", "json: [.]}"}, {"name: first\n", "retry: 3\n"},

@@ -140,7 +140,7 @@ func TestMistakesOfAPIs(t *testing.T) {
 		"proxy: {to: 'http://a', cache: {body: -1}}":                 `weather.yaml:3: proxy.cache.body: expected 0 to 268435456, got -1`,
 		"proxy: {to: 'http://a', cach: {}}":                          `weather.yaml:3: unknown key cach in proxy; did you mean cache?`,
 		"params: []\nproxy: {to: 'http://a'}":                        `weather.yaml:3: unknown key params`,
-		"summary: {en: x}\nproxy: {to: 'http://a'}":                  `summary: expected both languages, for example {en: Weather by place., zh: 各地天气}`,
+		"summary: {}\nproxy: {to: 'http://a'}":                       `weather.yaml:3: expected a text, or one in each language, as in {en: A joke., zh: 笑话}`,
 	} {
 		dir := t.TempDir()
 		write(t, dir, "weather.yaml", "version: 1\nname: weather\n"+text+"\n")

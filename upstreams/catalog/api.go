@@ -97,12 +97,8 @@ func (c *Catalog) compileAPI(name string, from *catalogFile, env *upstreams.Envi
 
 func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.Problems, warnings *[]Mistake) {
 	checkNamed(s.Version, s.Name, a.Name, problems)
-	if s.Summary != nil {
-		if a.EN, a.ZH = s.Summary.EN, s.Summary.ZH; a.EN == "" || a.ZH == "" {
-			problems.Add(s.Name.Line, "summary: expected both languages, for example {en: Weather by place., zh: 各地天气}")
-		}
-	}
-	a.Title = s.Title.compile(a.Name, a.EN, a.ZH, s.Name.Line, problems)
+	a.EN, a.ZH = s.Summary.EN(), s.Summary.ZH()
+	a.Title = compileTitle(s.Title, a.Name, s.Summary.Text, s.Name.Line, problems)
 	p := &s.Proxy
 	a.compileTargets(p, s.Name.Line, env, problems)
 	for _, h := range p.Hosts {

@@ -15,9 +15,9 @@ type apiSpec struct {
 	// Name is the path segment, as of an endpoint, and its name in metrics, console and status.
 	Name declare.Text `yaml:"name" required:"true" example:"weather"`
 	// Title is the name that people read; without one, how the summary begins, or else the name.
-	Title *bilingual `yaml:"title" example:"{en: Weather, zh: 天气}"`
+	Title declare.Words `yaml:"title" example:"{en: Weather, zh: 天气}"`
 	// Summary says in a sentence what the API is for.
-	Summary *bilingual `yaml:"summary" example:"{en: Weather by place., zh: 各地天气}"`
+	Summary declare.Words `yaml:"summary" example:"{en: Weather by place., zh: 各地天气}"`
 	// Proxy says where the API is, and what of it differs from the defaults.
 	Proxy proxySpec `yaml:"proxy" required:"true" example:"{to: https://api.example.org}"`
 }

@@ -17,17 +17,17 @@ type Choice struct{ Value, EN, ZH string }
 const choicesMax = 64
 
 // choiceSpecs name the values of a parameter, in the order in which they are shown.
-type choiceSpecs []declare.Member[bilingual]
+type choiceSpecs []declare.Member[declare.Words]
 
 // UnmarshalYAML takes a mapping of values to names, in its order.
 func (s *choiceSpecs) UnmarshalYAML(n *yaml.Node) (err error) {
-	*s, err = declare.Members[bilingual](n)
+	*s, err = declare.Members[declare.Words](n)
 	return err
 }
 
 // Shape implements declare.Shaped.
 func (choiceSpecs) Shape(of func(any) *declare.Shape) *declare.Shape {
-	return &declare.Shape{Kind: declare.Mapping, What: "names by value", Example: `{"1": {en: Cats, zh: 猫}}`, Values: of(bilingual{})}
+	return &declare.Shape{Kind: declare.Mapping, What: "names by value", Example: `{"1": {en: Cats, zh: 猫}}`, Values: of(declare.Words{})}
 }
 
 // compileChoices checks that the choices name every value that is allowed, and no
@@ -43,14 +43,11 @@ func (p *Param) compileChoices(problems *declare.Problems) {
 	}
 	for _, c := range p.Spec.Choices {
 		value, names := c.Name.Value, c.Value
-		switch {
-		case !slices.Contains(allowed, value):
+		if !slices.Contains(allowed, value) {
 			problems.Add(c.Name.Line, "param %s: choices: expected only values that are allowed and each of them once, got %q", p.Name, value)
-		case names.EN == "" || names.ZH == "":
-			problems.Add(c.Name.Line, "param %s: choices: %s: expected both languages, for example {en: Cats, zh: 猫}", p.Name, value)
 		}
 		allowed = slices.DeleteFunc(allowed, func(v string) bool { return v == value })
-		p.Choices = append(p.Choices, Choice{value, names.EN, names.ZH})
+		p.Choices = append(p.Choices, Choice{value, names.EN(), names.ZH()})
 	}
 	if len(allowed) > 0 {
 		problems.Add(line, "param %s: choices: expected a name for every value, without one are %s", p.Name, strings.Join(allowed, ", "))

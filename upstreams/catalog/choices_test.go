@@ -43,9 +43,9 @@ func TestMistakesOfChoices(t *testing.T) {
 	const declared = `type: int, min: 1, max: 9, default: "3", example: "4"`
 	const two = `type: string, enum: [a, b], example: a, choices: `
 	for by, want := range map[string]string{
-		two + `[a, b]`:                          "whole.yaml:6: params[0].choices: expected names by value",
-		two + `{a: {en: A, zh: 甲}}`:             "whole.yaml:6: param n: choices: expected a name for every value, without one are b",
-		two + `{a: {en: A, zh: 甲}, b: {en: B}}`: "whole.yaml:6: param n: choices: b: expected both languages",
+		two + `[a, b]`:                     "whole.yaml:6: params[0].choices: expected names by value",
+		two + `{a: {en: A, zh: 甲}}`:        "whole.yaml:6: param n: choices: expected a name for every value, without one are b",
+		two + `{a: {en: A, zh: 甲}, b: {}}`: "whole.yaml:6: expected a text, or one in each language, as in {en: A joke., zh: 笑话}",
 		two + `{a: {en: A, zh: 甲}, b: {en: B, zh: 乙}, c: {en: C, zh: 丙}}`:         `whole.yaml:6: param n: choices: expected only values that are allowed and each of them once, got "c"`,
 		`type: int, min: 1, max: 900, example: "4", choices: {1: {en: A, zh: 甲}}`: "whole.yaml:6: param n: choices: expected beside an enum, forms, or an int of at most 64 values",
 		`type: string, example: "4", choices: {1: {en: A, zh: 甲}}`:                "whole.yaml:6: param n: choices: expected beside an enum",

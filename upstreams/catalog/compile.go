@@ -19,11 +19,14 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	s := d.spec
 	d.hints = nil
 	e := &Endpoint{
-		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, Keywords: s.Keywords, variables: variables, place: d.place, Own: d.own,
+		Name: name, EN: s.Summary.EN(), ZH: s.Summary.ZH(), Keywords: s.Keywords, variables: variables, place: d.place, Own: d.own,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
-	s.checkHead(name, problems)
-	e.Title = s.Title.compile(name, e.EN, e.ZH, s.Name.Line, problems)
+	checkNamed(s.Version, s.Name, name, problems)
+	if s.Summary.IsZero() {
+		problems.Add(s.Name.Line, "summary: expected a sentence, for example {en: A joke., zh: 笑话}, or one for both languages")
+	}
+	e.Title = compileTitle(s.Title, name, s.Summary.Text, s.Name.Line, problems)
 	e.group, e.groupLine = s.Group.compile(s.Name.Line, problems), s.Group.name.Line
 	e.Group = e.group.Name
 	defs := jq.CompileDefs(s.Defs, problems)
@@ -48,13 +51,6 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	}
 	e.place, e.places = nil, d.places()
 	return e
-}
-
-func (s *endpointSpec) checkHead(name string, problems *declare.Problems) {
-	checkNamed(s.Version, s.Name, name, problems)
-	if s.Summary.EN == "" || s.Summary.ZH == "" {
-		problems.Add(s.Name.Line, "summary: expected both languages, for example {en: A joke., zh: 笑话}")
-	}
 }
 
 // checkNamed checks the version of a file and its name, which is that of the file.

@@ -21,9 +21,9 @@ type endpointSpec struct {
 	// Group is images, media, lookups or text, or one of your own.
 	Group groupSpec `yaml:"group" required:"true" example:"text"`
 	// Title is the name that people read; without one, how the summary begins.
-	Title *bilingual `yaml:"title" example:"{en: Joke of the day, zh: 每日笑话}"`
+	Title declare.Words `yaml:"title" example:"{en: Joke of the day, zh: 每日笑话}"`
 	// Summary says in a sentence what the answer is.
-	Summary bilingual `yaml:"summary" required:"true" example:"{en: A joke., zh: 笑话}"`
+	Summary declare.Words `yaml:"summary" required:"true" example:"{en: A joke., zh: 笑话}"`
 	// Keywords are further words by which people look for it, such as its name in pinyin.
 	Keywords []string `yaml:"keywords" example:"[xiaohua, humour]"`
 	// Defs are programs that all others of the file can call by name, each of
@@ -51,7 +51,7 @@ type endpointSpec struct {
 	Forms []formSpec `yaml:"forms" required:"true" example:"[{name: json, json: .}, {name: text, text: .joke}]"`
 	// Sources of the chain "main", in order.
 	Sources []kinds.SourceSpec `yaml:"sources" example:"[{name: first, http: {url: https://api.example.org/joke}}]"`
-	// NotFound are jq programs on $params: the message of a negative answer, in both languages. One
+	// NotFound are jq programs on $params: the message of a negative answer, in each language. One
 	// program alone is for both.
 	NotFound *notFoundSpec `yaml:"not_found" example:"{en: '\"there is no joke \\($params.id)\"', zh: '\"没有编号为 \\($params.id) 的笑话\"'}"`
 	// Chains are further chains by name, for forms that other sources answer.
@@ -91,14 +91,6 @@ type defaultsSpec struct {
 	Expires *declare.Expr `yaml:"expires" example:".valid_until"`
 }
 
-// bilingual is a text in both languages.
-type bilingual struct {
-	// EN is the English text.
-	EN string `yaml:"en" required:"true" example:"A joke."`
-	// ZH is the Chinese text.
-	ZH string `yaml:"zh" required:"true" example:"笑话"`
-}
-
 // paramSpec declares one query parameter.
 type paramSpec struct {
 	// Name in the query: lower-case letters, digits and underscores.
@@ -107,7 +99,7 @@ type paramSpec struct {
 	// its own. Parameters with another role have none.
 	Type string `yaml:"type" enum:"string,int,digits,date,color,host,idcard,ip,share,site,url,tracking_number"`
 	// Summary says what the parameter is for.
-	Summary bilingual `yaml:"summary" example:"{en: Number of the joke., zh: 笑话编号。}"`
+	Summary declare.Words `yaml:"summary" example:"{en: Number of the joke., zh: 笑话编号。}"`
 	// Role is absent for input. A form parameter selects the form, callback is the JSONP
 	// function, tail a last line of text forms, selector the element of a page that script forms
 	// write to. Only input is part of an answer's identity.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,9 +20,9 @@ type fieldSpecs []declare.Member[fieldSpec]
 
 // fieldSpec describes one field.
 type fieldSpec struct {
-	// EN describes the field in English.
+	// EN describes the field in English; without it, the Chinese text stands for both.
 	EN string `yaml:"en" example:"The title."`
-	// ZH describes the field in Chinese.
+	// ZH describes the field in Chinese; without it, the English text stands for both.
 	ZH string `yaml:"zh" example:"标题。"`
 	// Is says what a value is, or each item of a list: a time (RFC 3339 with its zone; Unix
 	// seconds become one), a date (2006-01-02), a link (an absolute http or https address), a
@@ -63,11 +64,8 @@ func (s fieldSpecs) compile(path string, problems *declare.Problems) []*Field {
 	var out []*Field
 	for i := range s {
 		name, spec := s[i].Name, &s[i].Value
-		f := &Field{Name: name.Value, EN: spec.EN, ZH: spec.ZH, Is: spec.Is, Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
+		f := &Field{Name: name.Value, EN: cmp.Or(spec.EN, spec.ZH), ZH: cmp.Or(spec.ZH, spec.EN), Is: spec.Is, Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
 		at := strings.TrimPrefix(path+"."+f.Name, ".")
-		if (f.EN == "") != (f.ZH == "") {
-			problems.Add(name.Line, "fields: %s: expected both languages or none, for example {en: The title., zh: 标题。}", at)
-		}
 		if f.Counts != "" && !slices.ContainsFunc(s, func(o declare.Member[fieldSpec]) bool { return o.Name.Value == f.Counts }) {
 			problems.Add(spec.Counts.Line, "fields: %s: counts: expected the name of a list beside it, got %q", at, f.Counts)
 		}
@@ -87,7 +85,7 @@ func (s *endpointSpec) undescribedFields() declare.Problems {
 		}
 	}
 	s.Fields.each("", func(path string, f *declare.Member[fieldSpec]) {
-		if f.Value.EN == "" && f.Value.ZH == "" {
+		if f.Value.EN == "" || f.Value.ZH == "" {
 			problems.Add(f.Name.Line, "fields: %s: expected a description in both languages, for example {en: The title., zh: 标题。}", path)
 		}
 	})

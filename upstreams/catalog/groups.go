@@ -60,10 +60,10 @@ type groupSpec struct {
 type ownGroup struct {
 	// Name of the group: lower-case letters, digits and hyphens.
 	Name declare.Text `yaml:"name" required:"true" example:"tools"`
-	// EN is the English title.
-	EN string `yaml:"en" required:"true" example:"Tools"`
-	// ZH is the Chinese title.
-	ZH string `yaml:"zh" required:"true" example:"工具"`
+	// EN is the English title; without it, the Chinese one stands for both.
+	EN string `yaml:"en" any:"language" example:"Tools"`
+	// ZH is the Chinese title; without it, the English one stands for both.
+	ZH string `yaml:"zh" any:"language" example:"工具"`
 }
 
 // UnmarshalYAML takes a name, or a mapping with titles.
@@ -99,10 +99,10 @@ func (g *groupSpec) compile(file int, problems *declare.Problems) Group {
 		problems.Add(line, "group: %s is built in, with its own titles; expected group: %s, or another name", g.name.Value, g.name.Value)
 	case !endpointName.MatchString(g.name.Value):
 		problems.Add(line, "group: name: expected lower-case letters, digits and hyphens, for example tools, got %q", g.name.Value)
-	case g.own.EN == "" || g.own.ZH == "":
-		problems.Add(line, "group: %s: expected titles in both languages, for example {name: tools, en: Tools, zh: 工具}", g.name.Value)
+	case g.own.EN+g.own.ZH == "":
+		problems.Add(line, "group: %s: expected a title, for example {name: tools, en: Tools, zh: 工具}", g.name.Value)
 	}
-	return Group{Name: g.name.Value, EN: g.own.EN, ZH: g.own.ZH}
+	return Group{Name: g.name.Value, EN: cmp.Or(g.own.EN, g.own.ZH), ZH: cmp.Or(g.own.ZH, g.own.EN)}
 }
 
 func groupNames(groups []Group) string {

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sundry/metrics/words"
 	"sundry/upstreams/replay"
 )
@@ -74,18 +76,43 @@ func checkMistake(t *testing.T, p *Param, query string, bad *ParamError) {
 
 func isHex(word string) bool { return strings.Trim(word, "abcdef") == "" }
 
-// Every built-in file says in both languages that there is no such thing.
-func TestNotFoundIsInBothLanguages(t *testing.T) {
+// Every built-in file says all in both languages.
+func TestBuiltinsAreInBothLanguages(t *testing.T) {
 	for _, e := range mustLoad(t, replay.New(nil)).Endpoints {
 		if e.notFound.both {
 			t.Errorf("%s: not_found: expected {en: …, zh: …}", e.Name)
+		}
+		if e.EN == e.ZH || e.Title.EN() == e.Title.ZH() {
+			t.Errorf("%s: title or summary: expected {en: …, zh: …}", e.Name)
+		}
+		for _, p := range e.Params {
+			if p.EN == p.ZH && p.EN != "" {
+				t.Errorf("%s: param %s: summary: expected {en: …, zh: …}", e.Name, p.Name)
+			}
+		}
+	}
+}
+
+// A file may be of one language: what it says in it stands for both.
+func TestOneLanguage(t *testing.T) {
+	for _, own := range []string{"A joke.", "{en: A joke.}", "{zh: A joke.}"} {
+		e := wholeOf(t, strings.NewReplacer("{en: Whole., zh: 完整}", own, "role: form,", "role: form, summary: "+own+",",
+			"group: text", "group: {name: tools, zh: Tools}", "cache:", "fields: {n: {en: N.}}\ncache:").Replace(whole)+"not_found: {zh: '\"x\"'}\n")
+		in, _ := e.Parse("n=1", Caller{})
+		got := [][2]string{{e.EN, e.ZH}, {e.Title.EN(), e.Title.ZH()}, {e.Params[1].EN, e.Params[1].ZH}, {e.group.EN, e.group.ZH}, {e.Fields[0].EN, e.Fields[0].ZH}}
+		want := [][2]string{{"A joke.", "A joke."}, {"A joke", "A joke"}, {"A joke.", "A joke."}, {"Tools", "Tools"}, {"N.", "N."}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", own, diff)
+		}
+		if said := e.NotFound(t.Context(), in.Call(time.Now())); said != words.Name("x") {
+			t.Errorf("%s: %v", own, said)
 		}
 	}
 }
 
 func TestNotFoundMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"not_found: {en: '\"x\"'}":             "zh",
+		"not_found: {}":                        "expected a jq program for each language",
 		"not_found: [a]":                       "not_found: expected",
 		"not_found: {en: '\"x\"', zh: '.a |'}": "unexpected EOF",
 	} {

@@ -17,10 +17,10 @@ type notFoundSpec struct{ notFoundPrograms }
 
 // notFoundPrograms are the programs of a message, one for each language.
 type notFoundPrograms struct {
-	// EN is the program of the English message.
-	EN *declare.Expr `yaml:"en" required:"true" example:"'\"there is no joke \\($params.id)\"'"`
-	// ZH is the program of the Chinese message.
-	ZH *declare.Expr `yaml:"zh" required:"true" example:"'\"没有编号为 \\($params.id) 的笑话\"'"`
+	// EN is the program of the English message; without it, the Chinese one is for both.
+	EN *declare.Expr `yaml:"en" any:"language" example:"'\"there is no joke \\($params.id)\"'"`
+	// ZH is the program of the Chinese message; without it, the English one is for both.
+	ZH *declare.Expr `yaml:"zh" any:"language" example:"'\"没有编号为 \\($params.id) 的笑话\"'"`
 }
 
 // UnmarshalYAML takes a program, or a mapping with one for each language.
@@ -34,7 +34,10 @@ func (s *notFoundSpec) UnmarshalYAML(n *yaml.Node) error {
 			return err
 		}
 	}
-	if s.EN == nil || s.ZH == nil {
+	if s.EN == nil {
+		s.EN, s.ZH = s.ZH, nil
+	}
+	if s.EN == nil {
 		return errors.New(`expected a jq program for each language, as in {en: '"no such joke"', zh: '"没有这个笑话"'}, or one for both`)
 	}
 	return nil

@@ -138,15 +138,12 @@ var (
 func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Param {
 	p := &Param{
 		Name: s.Name.Value, Type: s.Type, Role: s.Role, Required: s.Required, Personal: s.Personal,
-		Caller: s.From == fromCaller, link: s.Type == "url" || s.Type == "share", Example: s.Example, EN: s.Summary.EN, ZH: s.Summary.ZH, Spec: s,
+		Caller: s.From == fromCaller, link: s.Type == "url" || s.Type == "share", Example: s.Example, EN: s.Summary.EN(), ZH: s.Summary.ZH(), Spec: s,
 		derive: derivationOf(s.From), aliasOf: -1,
 	}
 	line := s.Name.Line
 	if !paramName.MatchString(p.Name) {
 		problems.Add(line, "param %q: expected a name of lower-case letters, digits and underscores, for example page_size", p.Name)
-	}
-	if (p.EN == "") != (p.ZH == "") {
-		problems.Add(line, "param %s: summary: expected both languages or none, for example {en: Number of the joke., zh: 笑话编号。}", p.Name)
 	}
 	switch {
 	case p.derive != nil:

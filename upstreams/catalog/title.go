@@ -12,16 +12,16 @@ import (
 // longestTitle is the length, in characters, of the longest title that lists have room for.
 const longestTitle = 40
 
-// compile is the title of a file, which may have none: then it is how the summary begins, where
+// compileTitle is the title of a file, which may have none: then it is how the summary begins, where
 // that is short, or else the name.
-func (b *bilingual) compile(name, en, zh string, line int, problems *declare.Problems) words.Text {
-	if b == nil {
-		return words.Say(beginning(en, name), beginning(zh, name))
+func compileTitle(title declare.Words, name string, summary words.Text, line int, problems *declare.Problems) words.Text {
+	if title.IsZero() {
+		return words.Say(beginning(summary.EN(), name), beginning(summary.ZH(), name))
 	}
-	if b.EN == "" || b.ZH == "" || utf8.RuneCountInString(b.EN) > longestTitle || utf8.RuneCountInString(b.ZH) > longestTitle {
-		problems.Add(line, "title: expected both languages, at most %d characters each, for example {en: Joke of the day, zh: 每日笑话}", longestTitle)
+	if utf8.RuneCountInString(title.EN()) > longestTitle || utf8.RuneCountInString(title.ZH()) > longestTitle {
+		problems.Add(line, "title: expected at most %d characters, for example {en: Joke of the day, zh: 每日笑话}", longestTitle)
 	}
-	return words.Say(b.EN, b.ZH)
+	return title.Text
 }
 
 // beginning is the first part of a summary; otherwise where that is no title.
