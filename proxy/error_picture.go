@@ -50,7 +50,11 @@ func (p *errorPictures) body(req *request, f *failure, l i18n.Language) (body []
 	if svg {
 		contentType = contentSVG
 	}
-	return p.draw(errorPicture{l.Of(t.title), l.Of(t.about(req, f)), strconv.Itoa(f.status) + " " + f.errorType, l.Tag(), svg}), contentType
+	note := strconv.Itoa(f.status) + " " + f.errorType
+	if req.route != nil {
+		note += " · " + req.route.endpoint.Name
+	}
+	return p.draw(errorPicture{l.Of(t.title), l.Of(t.about(req, f)), note, l.Tag(), svg}), contentType
 }
 
 // about says more than the title: what a parameter takes, what an endpoint has not found, or what to do. Of a path

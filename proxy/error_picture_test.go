@@ -73,6 +73,9 @@ func TestEveryErrorHasAPicture(t *testing.T) {
 					continue
 				}
 				isPicture(t, h.Get("Content-Type"), body)
+				if h.Get("Content-Type") == contentSVG && !strings.Contains(string(body), errorType+" · qrcode") {
+					t.Errorf("%s: does not say which endpoint: %s", errorType, body)
+				}
 				for other, said := range seen {
 					if said == string(body) {
 						t.Errorf("%s%s is the same as %s", path, errorType, other)

@@ -10,7 +10,7 @@ import (
 
 // drawBackground draws the picture that all cards have in common.
 func (p *renderer) drawBackground() (*image.Paletted, error) {
-	img := image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), palette())
+	img := image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), palette(accent))
 	for _, s := range shapes() {
 		s.draw(img)
 	}

@@ -13,6 +13,7 @@ var (
 	footer = color.NRGBA{0xf3, 0xf6, 0xfa, 0xff}
 	faint  = color.NRGBA{0xe9, 0xf3, 0xf1, 0xff}
 	accent = color.NRGBA{0x0f, 0x76, 0x6e, 0xff}
+	alarm  = color.NRGBA{0xb4, 0x23, 0x18, 0xff} // the accent of what tells of trouble
 	ink    = color.NRGBA{0x15, 0x1f, 0x2e, 0xff}
 	soft   = color.NRGBA{0x3d, 0x4b, 0x5e, 0xff}
 	muted  = color.NRGBA{0x64, 0x72, 0x85, 0xff}
@@ -41,8 +42,8 @@ const (
 
 const levels = 18
 
-// colours are the pairs, the lower colour first.
-func (b blend) colours() (lower, upper color.NRGBA) {
+// colours are the pair in a picture with this accent, the lower colour first.
+func (b blend) colours(accent color.NRGBA) (lower, upper color.NRGBA) {
 	pair := [blends][2]color.NRGBA{
 		accentOnClear: {faded(accent), accent}, borderOnClear: {faded(border), border},
 		paperOnAccent: {accent, paper}, paperOnBorder: {border, paper},
@@ -61,10 +62,10 @@ func faded(c color.NRGBA) color.NRGBA {
 }
 
 // palette is the transparent colour, then the steps of every blend.
-func palette() color.Palette {
+func palette(accent color.NRGBA) color.Palette {
 	p := color.Palette{color.NRGBA{}}
 	for b := range blends {
-		lower, upper := b.colours()
+		lower, upper := b.colours(accent)
 		for i := 1; i <= levels; i++ {
 			p = append(p, mix(lower, upper, i))
 		}

@@ -145,7 +145,7 @@ func same(a, b *image.Paletted, r image.Rectangle) bool {
 // TestTextHasContrast requires what WCAG 2.2 (1.4.3) requires of small text.
 func TestTextHasContrast(t *testing.T) {
 	for _, b := range []blend{inkOnPaper, softOnPaper, mutedOnPaper, inkOnFooter, mutedOnFooter} {
-		lower, upper := b.colours()
+		lower, upper := b.colours(accent)
 		if c := (luminance(lower) + 0.05) / (luminance(upper) + 0.05); c < 4.5 {
 			t.Errorf("blend %d: contrast %.2f", b, c)
 		}

@@ -42,7 +42,7 @@ func (d *Digest) PNG() ([]byte, error) {
 	}
 	defer done()
 	lines, height := d.lines(p)
-	img := image.NewPaletted(image.Rect(0, 0, digestWidth, height), palette())
+	img := image.NewPaletted(image.Rect(0, 0, digestWidth, height), palette(accent))
 	accentOnClear.fill(img, image.Rect(0, 0, digestWidth, digestBand))
 	paperOnBorder.fill(img, image.Rect(0, digestBand, digestWidth, height))
 	return p.png("digest", img, lines)

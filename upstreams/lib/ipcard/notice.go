@@ -33,7 +33,7 @@ func (n *Notice) PNG() ([]byte, error) {
 		return nil, err
 	}
 	defer done()
-	img := image.NewPaletted(image.Rect(0, 0, noticeWidth, noticeHeight), palette())
+	img := image.NewPaletted(image.Rect(0, 0, noticeWidth, noticeHeight), palette(alarm))
 	for _, s := range noticeShapes() {
 		s.draw(img)
 	}
@@ -47,7 +47,7 @@ func (n *Notice) SVG() ([]byte, error) {
 		return nil, err
 	}
 	defer done()
-	d := drawing{language: n.Language, width: noticeWidth, height: noticeHeight, title: n.Title + " " + n.About, shapes: noticeShapes(), lines: n.lines(p)}
+	d := drawing{accent: alarm, language: n.Language, width: noticeWidth, height: noticeHeight, title: n.Title + " " + n.About, shapes: noticeShapes(), lines: n.lines(p)}
 	return d.svg(), nil
 }
 

@@ -23,12 +23,13 @@ func (c *Card) SVG() ([]byte, error) {
 	}
 	defer done()
 	f := c.texts(clean)
-	d := drawing{language: "zh-CN", width: cardWidth, height: cardHeight, title: f.address + " " + f.place, shapes: shapes(), lines: slices.Concat(p.labels(), p.lines(f))}
+	d := drawing{accent: accent, language: "zh-CN", width: cardWidth, height: cardHeight, title: f.address + " " + f.place, shapes: shapes(), lines: slices.Concat(p.labels(), p.lines(f))}
 	return d.svg(), nil
 }
 
 // drawing is what a picture consists of.
 type drawing struct {
+	accent        color.NRGBA
 	language      string // of the texts
 	width, height int
 	title         string
@@ -43,12 +44,12 @@ func (d *drawing) svg() []byte {
 	for _, s := range d.shapes {
 		var path svgPath
 		s.path(&path)
-		_, upper := s.blend.colours()
+		_, upper := s.blend.colours(d.accent)
 		fmt.Fprintf(&b, `<path fill="%s" d="%s"/>`, hex(upper), path.Bytes())
 	}
 	fmt.Fprintf(&b, `<g font-family="%s">`, svgFonts)
 	for _, l := range d.lines {
-		l.svg(&b)
+		l.svg(&b, d.accent)
 	}
 	b.WriteString("</g></svg>\n")
 	return b.Bytes()
@@ -56,8 +57,8 @@ func (d *drawing) svg() []byte {
 
 // svg writes a line. The viewer's fonts may be a third wider than the embedded
 // ones; a line that could then exceed its maxWidth gets a fixed width.
-func (l line) svg(b *bytes.Buffer) {
-	_, upper := l.blend.colours()
+func (l line) svg(b *bytes.Buffer, accent color.NRGBA) {
+	_, upper := l.blend.colours(accent)
 	fmt.Fprintf(b, `<text x="%d" y="%d" font-size="%d" fill="%s"`, l.x, l.y, l.style.size, hex(upper))
 	if l.style.weight == bold {
 		b.WriteString(` font-weight="700"`)
