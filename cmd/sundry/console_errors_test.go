@@ -149,4 +149,7 @@ func TestTheAdminListenerAsksForTheTokenInBothLanguages(t *testing.T) {
 	row := refused{method: http.MethodGet, path: "/admin/api/overview", status: 401,
 		en: "unauthorized: send the admin token as Authorization: Bearer", zh: "未经授权：请用 Authorization: Bearer 发送管理令牌"}
 	row.check(t, p.admin)
+	if resp, _ := row.asked(t, p.admin, "en"); resp.Header.Get("Content-Type") != "application/json; charset=utf-8" {
+		t.Errorf("an error of the API is %s", resp.Header.Get("Content-Type"))
+	}
 }

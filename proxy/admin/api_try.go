@@ -154,7 +154,7 @@ func values(e *catalog.Endpoint, p *catalog.Param) []string {
 func (a *api) declaration(w http.ResponseWriter, r *http.Request) {
 	yaml, ok := a.Declaration(r.PathValue("name"))
 	if !ok || !utf8.Valid(yaml) {
-		refuseInText(w, r, http.StatusNotFound, wordsOf(noEndpoint(r.PathValue("name"))))
+		refuseBefore(w, r, http.StatusNotFound, wordsOf(noEndpoint(r.PathValue("name"))))
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -3,10 +3,12 @@ package admin
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"sundry/metrics/words"
 	"sundry/proxy/live"
 	"sundry/proxy/site/i18n"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // requestError is a request that is refused, with the status of its answer.
@@ -82,11 +84,18 @@ func newErrorView(err error, in i18n.Choice) errorView {
 	return v
 }
 
-// refuseInText refuses a request outside of the API: in one line of text.
-func refuseInText(w http.ResponseWriter, r *http.Request, status int, message words.Text) {
+// refuseBefore refuses a request before it reaches its handler: of the API, in JSON as its errors
+// are; of other paths, in a line of text.
+func refuseBefore(w http.ResponseWriter, r *http.Request, status int, message words.Text) {
 	in := choose(w, r)
 	w.Header().Set("Content-Language", in.Tag())
-	http.Error(w, in.Of(message), status)
+	if !strings.HasPrefix(r.URL.Path, "/admin/api/") {
+		http.Error(w, in.Of(message), status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = plainjson.NewEncoder(w).Encode(errorView{Error: in.Of(message)}) // the caller is gone
 }
 
 // choose is the language of an answer. Its field Vary says on what that depends.

@@ -31,7 +31,7 @@ func securityHeaders(next http.Handler) http.Handler {
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxBody {
-			refuseInText(w, r, http.StatusRequestEntityTooLarge, words.Say("the request body is too large", "请求正文太大"))
+			refuseBefore(w, r, http.StatusRequestEntityTooLarge, words.Say("the request body is too large", "请求正文太大"))
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -61,7 +61,7 @@ func refuseOtherOrigins(next http.Handler) http.Handler {
 }
 
 func refuseOtherOrigin(w http.ResponseWriter, r *http.Request) {
-	refuseInText(w, r, http.StatusForbidden, words.Say("requests from pages of other origins are refused", "拒绝来自其他源的网页的请求"))
+	refuseBefore(w, r, http.StatusForbidden, words.Say("requests from pages of other origins are refused", "拒绝来自其他源的网页的请求"))
 }
 
 // isConsoleLink reports whether a browser follows a link from another page to the
@@ -93,7 +93,7 @@ func requireLoopbackHost(next http.Handler) http.Handler {
 		}
 		ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
 		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-			refuseInText(w, r, http.StatusForbidden, words.Say("without a token, the host must be localhost or a loopback address", "没有设置令牌时，主机名必须是 localhost 或环回地址"))
+			refuseBefore(w, r, http.StatusForbidden, words.Say("without a token, the host must be localhost or a loopback address", "没有设置令牌时，主机名必须是 localhost 或环回地址"))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -136,5 +136,5 @@ func requireToken(next http.Handler, token string, logins *logins) http.Handler 
 func unauthorized(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("WWW-Authenticate", `Bearer realm="sundry admin"`)
 	w.Header().Add("WWW-Authenticate", `Basic realm="sundry admin: the token as password", charset="UTF-8"`)
-	refuseInText(w, r, http.StatusUnauthorized, words.Say("unauthorized: send the admin token as Authorization: Bearer", "未经授权：请用 Authorization: Bearer 发送管理令牌"))
+	refuseBefore(w, r, http.StatusUnauthorized, words.Say("unauthorized: send the admin token as Authorization: Bearer", "未经授权：请用 Authorization: Bearer 发送管理令牌"))
 }

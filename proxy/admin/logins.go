@@ -75,5 +75,5 @@ func (l *logins) fail(r *http.Request) {
 // tooMany refuses a request because its address has sent too many wrong tokens.
 func tooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
-	refuseInText(w, r, http.StatusTooManyRequests, words.Say("too many wrong tokens from this address; try again in a moment", "来自你的地址的错误令牌太多，请稍后再试"))
+	refuseBefore(w, r, http.StatusTooManyRequests, words.Say("too many wrong tokens from this address; try again in a moment", "来自你的地址的错误令牌太多，请稍后再试"))
 }
