@@ -41,6 +41,8 @@ func Normalize(raw string) (string, error) {
 	}
 	scheme, _, hasScheme := strings.Cut(raw, "://")
 	switch {
+	case !hasScheme && !strings.ContainsAny(raw, ".:。．"):
+		return "", errSpelling // a word: no public name is without a dot
 	case !hasScheme || strings.ContainsAny(scheme, "./?#"):
 		raw = "https://" + strings.TrimPrefix(raw, "//")
 	case !isWeb(strings.ToLower(scheme)):

@@ -24,7 +24,7 @@ func TestNormalize(t *testing.T) {
 		"http://2130706433/":                 "http://2130706433/",
 		"http://[2400:3200:0::1]:80/x":       "http://[2400:3200::1]/x",
 		"http://[2400:3200::1]:81/x":         "http://[2400:3200::1]:81/x",
-		"localhost":                          "https://localhost/",
+		"https://localhost":                  "https://localhost/",
 		"r3---sn-x.example/a_b":              "https://r3---sn-x.example/a_b",
 	} {
 		got, err := Normalize(in)
@@ -41,7 +41,7 @@ func TestNormalizeRefuses(t *testing.T) {
 			"mailto:geheim@example.org", "https://user:geheim@t.cn/", "user@t.cn", "https://@t.cn/",
 		},
 		false: {
-			"", " ", "/", "https://", "https:///x", "javascript:alert(1)", "data:text/html,x", "t.cn:x/", "t.cn:99999/", "a..b/", "-a.example", "a b.example/x", "exam!ple.org",
+			"", " ", "/", "hello", "localhost", "2130706433", "https://", "https:///x", "javascript:alert(1)", "data:text/html,x", "t.cn:x/", "t.cn:99999/", "a..b/", "-a.example", "a b.example/x", "exam!ple.org",
 			"http://[::1", "xn--a.example", "t.cn/\x00", "t.cn/a\nb",
 			"https://t.cn/" + strings.Repeat("a", maxURL), "https://t.cn/" + strings.Repeat("路", maxURL/6), "https://" + strings.Repeat("a.", 127) + "example/",
 		},
