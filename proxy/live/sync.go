@@ -205,8 +205,15 @@ func (r *Replicator) syncOnce(ctx context.Context) (err error) {
 			r.setWaited()
 		}
 	}
-	// Purges are applied whatever else failed, but for those that only a store has
-	// which was rolled back and cannot be written to.
-	inSync = err == nil || v.relation == damaged && r.damage.inSync || v.relation != damaged && r.Settings().hasPurgesOf(v.stored)
+	inSync = err == nil || r.purgesKnown(v)
 	return err
+}
+
+// purgesKnown reports whether the purges in the store are in force here, where something else
+// failed: all are, but for those that only a store has which was rolled back and cannot be written to.
+func (r *Replicator) purgesKnown(v *comparison) bool {
+	if v.relation == damaged {
+		return r.damage.inSync
+	}
+	return r.Settings().hasPurgesOf(v.stored)
 }
