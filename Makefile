@@ -103,11 +103,10 @@ image:
 		--build-arg REVISION="$$(git rev-parse HEAD)" --build-arg CREATED="$$(git log -1 --format=%cI)" \
 		--build-arg SOURCE="$$(git config --get remote.origin.url | sed 's#//[^/@]*@#//#')" .
 
-# Binaries, images and checksums in bin/release, stamped with the version of the git
-# tag (or VERSION=0.1.0), images with where the source is (URL=…). No container engine; the same bytes each time. The first time, Go
-# downloads the modules of both go.mod files; with them in its cache, no network is needed.
+# Archives of static binaries and their checksums in bin/release, stamped with the version of the git
+# tag (or VERSION=0.1.0).
 release:
-	cd deploy/tools && go run ./release -source ../.. -out ../../bin/release -version "$(VERSION)" -url "$(URL)"
+	deploy/release.sh
 
 # The four figures of the pages, the median of three runs each; on a machine that does
 # nothing else.
