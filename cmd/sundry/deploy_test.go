@@ -277,6 +277,24 @@ func TestSamplesWaitForTheDrain(t *testing.T) {
 	}
 }
 
+// TestSamplesHaveAPlaceForACatalog of the operator's own, which begins empty: the variable names
+// what the same file mounts or makes.
+func TestSamplesHaveAPlaceForACatalog(t *testing.T) {
+	t.Parallel()
+	for file, place := range map[string]string{
+		"systemd/sundry.service":          `SUNDRY_CATALOG=/etc/(sundry/catalog)\n(?s:.*)ConfigurationDirectory=sundry (\S+)\n`,
+		"kubernetes/base/deployment.yaml": `SUNDRY_CATALOG, value: (/\S+)}\n(?s:.*)name: catalog, mountPath: (/\S+), readOnly: true}\n(?s:.*)name: catalog\n +configMap: {name: sundry-catalog, optional: true}`,
+		"../docker-compose.yml":           `SUNDRY_CATALOG: (/\S+)\n(?s:.*)- \./catalog:(/\S+):ro\n`,
+	} {
+		if m := regexp.MustCompile(place).FindStringSubmatch(readFile(t, filepath.Join(samples, file))); m == nil || m[1] != m[2] {
+			t.Errorf("%s: %q", file, m)
+		}
+	}
+	if _, errs, err := call(t, map[string]string{"SUNDRY_CATALOG": t.TempDir()}, "check"); err != nil {
+		t.Errorf("%v %s", err, errs)
+	}
+}
+
 // TestTheThreatModelNamesItsTests: each test that deploy/security.md names is
 // there.
 func TestTheThreatModelNamesItsTests(t *testing.T) {

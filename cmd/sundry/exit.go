@@ -85,10 +85,21 @@ func hints(n *kong.Node, program string, err error) []string {
 	if strings.HasPrefix(err.Error(), "unknown flag") {
 		lines = append(lines, "Flags:   "+namesOf(flagsOf(n)))
 	}
-	if example := n.Tag.Get("example"); example != "" {
+	if example := exampleOf(n, err); example != "" {
 		lines = append(lines, "Example: "+typed(program, example))
 	}
 	return append(lines, "More:    "+program+" help "+n.Name)
+}
+
+// exampleOf is that of the flag that a mistake begins with, else that of the command.
+func exampleOf(n *kong.Node, err error) string {
+	word, _, _ := strings.Cut(err.Error(), " ")
+	for _, f := range n.Flags {
+		if "--"+f.Name == strings.TrimSuffix(word, ":") && f.Tag.Has("example") {
+			return f.Tag.Get("example")
+		}
+	}
+	return n.Tag.Get("example")
 }
 
 func namesOf(all []candidate) string {

@@ -41,7 +41,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 		if !s.config.ReusePort {
 			_ = s.listener.Close()
 		}
-		return s.cannotListen("admin", "--admin", s.config.Admin, err)
+		return s.cannotListen(ctx, "admin", "--admin", s.config.Admin, err)
 	}
 	s.catchUp(ctx)
 	adminServer := newHTTPServer(adminHandler, s.log)
@@ -117,7 +117,7 @@ func (s *server) listen(ctx context.Context) error {
 		err = s.listener.Open(ctx, s.config.Listen, s.config.ReusePort)
 	}
 	if err != nil {
-		return s.cannotListen("public", "--listen", s.config.Listen, err)
+		return s.cannotListen(ctx, "public", "--listen", s.config.Listen, err)
 	}
 	return nil
 }
@@ -126,16 +126,33 @@ func (s *server) listen(ctx context.Context) error {
 const windowsInUse = syscall.Errno(10048)
 
 // cannotListen says what to do if another process listens on the address.
-func (s *server) cannotListen(listener, flag, address string, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse) {
-		free := nextTo(address, s.config.Listen, s.config.Admin)
-		return fmt.Errorf("%s listener: %w: another process listens there; choose another address, for example %s %s", listener, err, flag, free)
+func (s *server) cannotListen(ctx context.Context, listener, flag, address string, err error) error {
+	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, windowsInUse) {
+		return fmt.Errorf("%s listener: %w", listener, err)
 	}
-	return fmt.Errorf("%s listener: %w", listener, err)
+	example := " with " + flag
+	if other := nextTo(func(a string) bool { return isFree(ctx, a) }, address, s.config.Listen, s.config.Admin); other != "" {
+		example = fmt.Sprintf(", for example %s %s", flag, other)
+	}
+	return fmt.Errorf("%s listener: %w: another process listens there; choose another address%s", listener, err, example)
 }
 
-// nextTo is an address with a port near that of another one, which the listeners at these addresses do not want.
-func nextTo(address string, listeners ...string) string {
+// isFree reports whether this process may listen on an address.
+func isFree(ctx context.Context, address string) bool {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
+}
+
+// nearPorts is how many ports are tried near one that is taken.
+const nearPorts = 100
+
+// nextTo is a free address with a port near that of another one, which the listeners at these addresses do not want; ""
+// where there is none.
+func nextTo(free func(address string) bool, address string, listeners ...string) string {
 	host, port, _ := net.SplitHostPort(address)
 	n, err := strconv.Atoi(port)
 	if err != nil {
@@ -146,13 +163,17 @@ func nextTo(address string, listeners ...string) string {
 		wanted = append(wanted, portOf(l))
 	}
 	step := 1
-	if n+len(wanted) > 65535 {
+	if n+nearPorts > 65535 {
 		step = -1
 	}
-	for slices.Contains(wanted, n) {
+	for range nearPorts {
+		other := net.JoinHostPort(host, strconv.Itoa(n))
+		if !slices.Contains(wanted, n) && free(other) {
+			return other
+		}
 		n += step
 	}
-	return net.JoinHostPort(host, strconv.Itoa(n))
+	return ""
 }
 
 // portOf is the number of the port of an address; 0 where there is none.

@@ -40,7 +40,7 @@ func TestListenersWaitForNoHeader(t *testing.T) {
 	}
 }
 
-// TestAnAddressThatIsTaken is told with the setting and another address, for both
+// TestAnAddressThatIsTaken is told with the setting and another address that is free, for both
 // listeners.
 func TestAnAddressThatIsTaken(t *testing.T) {
 	t.Parallel()
@@ -48,10 +48,20 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	taken := serveWith(t, few, "--replay")
 	for flag, url := range map[string]string{"--listen": taken.public, "--admin": taken.admin} {
 		address := strings.TrimPrefix(url, "http://")
+		beside := nextTo(func(string) bool { return true }, address)
+		if l, err := net.Listen("tcp", beside); err == nil { // else it is taken already
+			defer func() { _ = l.Close() }()
+		}
 		args := []string{"serve", "--replay", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", flag, address}
 		_, log, err := call(t, few, args...)
 		if err == nil || !strings.Contains(err.Error(), "another process listens there; choose another address, for example "+flag+" 127.0.0.1:") || strings.HasSuffix(err.Error(), address) {
-			t.Errorf("%s: %v", flag, err)
+			t.Fatalf("%s: %v", flag, err)
+		}
+		_, advised, _ := strings.Cut(err.Error(), "for example "+flag+" ")
+		if l, err := net.Listen("tcp", advised); err != nil {
+			t.Errorf("%s: the advice is taken: %v", flag, err)
+		} else {
+			_ = l.Close()
 		}
 		if strings.Contains(log, "stopped") {
 			t.Errorf("%s: nothing had started, yet something stopped: %s", flag, log)
@@ -62,8 +72,11 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 		":8080 127.0.0.1:8081": ":8082", ":9089 127.0.0.1:9090": ":9091", "127.0.0.1:8081 :8082 :8083": "127.0.0.1:8084", ":65534 :65535": ":65533", ":79 :http": ":81",
 	} {
 		all := strings.Fields(given)
-		if got := nextTo(all[0], all[1:]...); got != want {
+		if got := nextTo(func(string) bool { return true }, all[0], all[1:]...); got != want {
 			t.Errorf("next to %s: %s, want %s", given, got, want)
 		}
+	}
+	if got := nextTo(func(string) bool { return false }, ":8080"); got != "" {
+		t.Errorf("where none is free: %s", got)
 	}
 }

@@ -38,7 +38,7 @@ type serveCmd struct {
 	faultFlags
 	Listen    string `help:"Address of the public listener (default :8080)." placeholder:"ADDR"`
 	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." placeholder:"ADDR"`
-	To        string `help:"Serve one HTTP API as it is, cached as HTTP says (RFC 9111), in the place of the endpoints: its URL." placeholder:"URL"`
+	To        string `help:"Serve one HTTP API as it is, cached as HTTP says (RFC 9111), in the place of the endpoints: its URL." placeholder:"URL" example:"sundry serve --to http://127.0.0.1:3000"`
 	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." type:"path" placeholder:"FILE"`
 	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." placeholder:"URL"`
 	LogFormat string `help:"Format of the log: text or json." placeholder:"FORMAT" complete:"text,json"`

@@ -13,6 +13,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/linter"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	"github.com/moby/buildkit/frontend/dockerfile/shell"
 )
 
 // lint parses as the builder does, and returns its warnings.
@@ -139,8 +140,9 @@ func TestDockerfileTellsItsVersion(t *testing.T) {
 
 func TestDockerfileTakesCertificatesAndPinsItsBase(t *testing.T) {
 	stages := dockerfile(t)
-	if !regexp.MustCompile(`^golang:1\.\d+`).MatchString(stages[0].BaseName) {
-		t.Errorf("built with %s", stages[0].BaseName)
+	base := baseFrom(t, stages[0], "")
+	if mirrored := baseFrom(t, stages[0], "mirror.example.org"); mirrored != "mirror.example.org/"+base {
+		t.Errorf("built with %s, of a mirror with %s", base, mirrored)
 	}
 	copied := map[string]bool{}
 	for _, c := range stages[1].Commands {
@@ -159,9 +161,19 @@ func TestDockerfileTakesCertificatesAndPinsItsBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := regexp.MustCompile(`\ngo (\d+\.\d+)`).FindSubmatch(mod)
-	if !strings.HasPrefix(stages[0].BaseName, "golang:"+string(version[1])) {
-		t.Errorf("go.mod wants %s, the image has %s", version[1], stages[0].BaseName)
+	if !strings.HasPrefix(base, "library/golang:"+string(version[1])) {
+		t.Errorf("go.mod wants %s, the image has %s", version[1], base)
 	}
+}
+
+// baseFrom is the image that a stage begins with, as the builder reads it with a mirror.
+func baseFrom(t *testing.T, s instructions.Stage, mirror string) string {
+	t.Helper()
+	read, err := shell.NewLex('\\').ProcessWordWithMatches(s.BaseName, shell.EnvsFromSlice([]string{"IMAGE_MIRROR=" + mirror}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read.Result
 }
 
 // TestDockerfileTakesAModuleProxy, before it downloads, and none by default.

@@ -65,12 +65,16 @@ func sample(t *testing.T) map[string]*yaml.Node {
 }
 
 // TestEverySettingIsInTheSampleAndTheReference: with its default in the one, with its
-// variable in the other, in both languages.
+// variable and the same default in the other, in both languages.
 func TestEverySettingIsInTheSampleAndTheReference(t *testing.T) {
 	keys := sample(t)
 	var rows []string // of each language
 	for _, file := range []string{"settings.md", "settings.zh-CN.md"} {
-		rows = append(rows, strings.Join(settingNames.FindAllString(readFile(t, samples+"/"+file), -1), "\n")+"\n")
+		text := ""
+		for _, m := range settingNames.FindAllStringSubmatch(readFile(t, samples+"/"+file), -1) {
+			text += "| `" + m[1] + "` | `" + m[2] + "` | " + m[3] + " |\n"
+		}
+		rows = append(rows, text)
 	}
 	if rows[0] != rows[1] {
 		t.Errorf("the languages do not have the same rows:\n%s\n%s", rows[0], rows[1])
@@ -83,11 +87,15 @@ func TestEverySettingIsInTheSampleAndTheReference(t *testing.T) {
 		if keys[s.key] == nil {
 			t.Errorf("%s is not in the sample", s.key)
 		}
+		cell := "–" // none, or an empty list
+		if value := keys[s.key]; value != nil && value.Value != "" {
+			cell = "`" + value.Value + "`"
+		}
 		delete(keys, s.key)
 		if got, want := s.show(c), s.show(Default()); got != want && s.key != "cache.warm" {
 			t.Errorf("the sample says %s: %s; the default is %s", s.key, got, want)
 		}
-		if row := "| `" + s.key + "` | `" + s.variable() + "`\n"; !strings.Contains(rows[0], row) {
+		if row := "| `" + s.key + "` | `" + s.variable() + "` | " + cell + " |\n"; !strings.Contains(rows[0], row) {
 			t.Errorf("settings.md has no row %s", row)
 		}
 	}
@@ -102,7 +110,8 @@ func TestEverySettingIsInTheSampleAndTheReference(t *testing.T) {
 	}
 }
 
-var settingNames = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(SUNDRY_[A-Z_]+)`")
+// settingNames finds the rows of settings: key, variable and default.
+var settingNames = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(SUNDRY_[A-Z_]+)`[^|]*\\| ([^|]+) \\|")
 
 // TestEverySettingHasItsVariable sets each by its variable, to something other
 // than the default.

@@ -72,7 +72,7 @@ func sectionSchema(properties Object) Object {
 	return Object{"type": []any{"object", "null"}, "properties": properties, "additionalProperties": false}
 }
 
-var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$")
+var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| (.+?) \\| .+? \\| (.+?) \\| .+ \\|$")
 
 // settingDescriptions are those of the reference of settings.
 func settingDescriptions(t *testing.T) map[string]string {
