@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -30,11 +29,11 @@ func (o *operation) describe() plainjson.Object {
 	if docs := o.docs("/docs/"+o.Name, o.Say("The endpoint in the reference for people.", "该接口的参考文档。")); docs != nil {
 		head = append(head, plainjson.Member{Name: "externalDocs", Value: docs})
 	}
-	return append(head, plainjson.Object{
-		{Name: "parameters", Value: o.parameters()},
-		{Name: "responses", Value: o.responses()},
-		{Name: "x-codeSamples", Value: o.samples()},
-	}...)
+	head = append(head, plainjson.Member{Name: "parameters", Value: o.parameters()}, plainjson.Member{Name: "responses", Value: o.responses()})
+	if o.PublicURL != "" { // else tools make calls of the server's address, which they know
+		head = append(head, plainjson.Member{Name: "x-codeSamples", Value: o.samples()})
+	}
+	return head
 }
 
 // formats says in which forms the endpoint answers, and what asks for each.
@@ -59,7 +58,7 @@ type codeSample struct {
 func (o *operation) samples() []codeSample {
 	var out []codeSample
 	for _, c := range fixtures.Calls(o.Endpoint) {
-		address := cmp.Or(o.PublicURL, ExampleOrigin) + o.BasePath + "/api/" + o.Name
+		address := o.PublicURL + o.BasePath + "/api/" + o.Name
 		if c.Query != "" {
 			address += "?" + c.Query
 		}

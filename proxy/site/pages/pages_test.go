@@ -19,7 +19,6 @@ import (
 	"sundry/proxy/browsertest"
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
-	"sundry/proxy/site/openapi"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/catalog/catalogtest"
 	"sundry/upstreams/envtest"
@@ -219,7 +218,7 @@ func TestPagesTellTheirAddresses(t *testing.T) {
 		}
 	}
 	for path, call := range map[string]string{ReferencePath: "https://api.example.org</span>/tools/api/", ReferencePath + "/ip": "https://api.example.org/tools/api/ip"} {
-		if text := textOf(documentOf(t, set, path, i18n.English)); !strings.Contains(text, call) || strings.Contains(text, openapi.ExampleOrigin) {
+		if text := textOf(documentOf(t, set, path, i18n.English)); !strings.Contains(text, call) || strings.Contains(text, exampleOrigin) {
 			t.Errorf("%s: calls do not go to the service's own address", path)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
-	"sundry/proxy/site/openapi"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/plainjson"
@@ -42,9 +41,12 @@ type code struct{ ID, Title, Text string }
 // exampleCall is a link that shows the endpoint.
 type exampleCall struct{ URL, Title string }
 
+// exampleOrigin is where the service is by default.
+const exampleOrigin = "http://localhost:8080"
+
 // origin is where programs call this service. Where nobody knows its address, the page's
 // script puts the one that the page came from in the place of the example.
-func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, openapi.ExampleOrigin) }
+func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, exampleOrigin) }
 
 // reference is the page of an endpoint.
 func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
