@@ -48,11 +48,14 @@ const exampleOrigin = "http://localhost:8080"
 // script puts the one that the page came from in the place of the example.
 func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, exampleOrigin) }
 
+// target is where an endpoint tells what it would redirect to.
+func (s *Set) target(e *catalog.Endpoint) string { return s.url(EndpointPath(e) + "/target") }
+
 // reference is the page of an endpoint.
 func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 	answered := s.cfg.API.SampleOf(e)
 	r := &reference{
-		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
+		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.target(e),
 		Shape: apidoc.FormOf(e.Forms[0]).Shape, Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
 		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
 	}
