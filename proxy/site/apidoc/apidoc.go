@@ -65,13 +65,13 @@ type Error struct {
 	// Body is the answer as JSON, Message the answer as text.
 	Body    json.RawMessage
 	Message string
-	// Meaning is what the type says; "" for one that no call of an endpoint is answered with.
+	// Meaning is what the type says.
 	Meaning string
 }
 
 // ErrorsOf are those of all that an endpoint can answer with; nil stands for any endpoint.
 func ErrorsOf(e *catalog.Endpoint, all []Error) []Error {
-	return slices.DeleteFunc(slices.Clone(all), func(f Error) bool { return f.Meaning == "" || e != nil && !mayFail(e, f.Type) })
+	return slices.DeleteFunc(slices.Clone(all), func(f Error) bool { return e != nil && !mayFail(e, f.Type) })
 }
 
 // mayFail reports whether the endpoint can answer with an error of the type.

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +72,9 @@ func (o *operation) samples() []codeSample {
 func (o *operation) responses() plainjson.Object {
 	all, responses := o.answers(), errorResponses()
 	for _, e := range apidoc.ErrorsOf(o.Endpoint, o.Errors) {
+		if e.Status == http.StatusMethodNotAllowed {
+			continue // no answer to GET
+		}
 		all[strconv.Itoa(e.Status)] = ref("responses", responses[responseOf(responses, e.Status)].Name)
 	}
 	all["default"] = ref("responses", responses[responseOf(responses, 0)].Name)

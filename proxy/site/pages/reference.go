@@ -28,7 +28,7 @@ type reference struct {
 	Forms           []formRow
 	Fields          []fieldRow
 	Errors          []apidoc.Error
-	Caching         []string
+	Caching, Limits []string
 	Calls           []exampleCall
 	Answers         []answer
 	// Templates of the codes and Words of the script, as JSON.
@@ -57,7 +57,7 @@ func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 	r := &reference{
 		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.target(e),
 		Shape: apidoc.FormOf(e.Forms[0]).Shape, Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
-		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
+		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Personal: e.Personal(), Calls: s.exampleCalls(e, l), Limits: s.limits(l, e),
 	}
 	for _, sentence := range Caching(e) {
 		r.Caching = append(r.Caching, l.Of(sentence))
