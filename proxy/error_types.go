@@ -15,7 +15,7 @@ import (
 // errorType is one of the closed list, with what is told of it before anything has failed.
 type errorType struct {
 	example *failure
-	meaning words.Text // in the docs; zero: no call of an endpoint is answered with it
+	meaning words.Text // in the docs
 	title   words.Text // on the picture that stands for it; zero: there is none
 }
 
@@ -32,7 +32,7 @@ func errorTypes() []errorType {
 		{forbiddenExample(), say("The address is not on the public internet.", "目标地址不在公网，不允许访问。"),
 			say("Requests to this address are not allowed", "不允许访问该地址")},
 		{fails(upstreams.Negative), say("What was asked for does not exist.", "查询的内容不存在。"), say("Not found", "没有找到")},
-		{example: methodRefused(http.MethodPost)},
+		{example: methodRefused(http.MethodPost), meaning: say("Endpoints are called with GET, HEAD or OPTIONS alone.", "接口只接受 GET、HEAD 和 OPTIONS。")},
 		{limited(2 * time.Second), say("Too many requests from your address; Retry-After says when to try again.", "请求过于频繁；何时重试见响应头 Retry-After。"),
 			say("Too many requests", "请求过于频繁")},
 		{fails(upstreams.Internal), say("A fault of this service.", "服务内部错误。"), say("Internal error", "服务内部错误")},

@@ -35,7 +35,8 @@ func TestRefusalsOfMessagesInBothLanguages(t *testing.T) {
 		"no message":   {"[]", "a single JSON-RPC message", "一条 JSON-RPC 消息", 400, nil},
 		"subscription": {`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`, "no subscriptions", "不提供订阅", 404, nil},
 		"unknown tool": {callMessage("nothing", `{}`), `unknown tool \"nothing\"`, `没有名为 \"nothing\" 的工具`, 200, nil},
-		"argument":     {callMessage("ip", `{"page":1}`), "no such argument", "没有这个参数", 200, nil},
+		"argument":     {callMessage("ip", `{"page":1}`), `no argument \\\"page\\\"; expected ip, type`, "没有参数“page”；应为 ip、type", 200, nil},
+		"long name":    {callMessage("ip", `{"`+strings.Repeat("x", 41)+`":1}`), "no such argument; expected ip, type", "没有这个参数；应为 ip、type", 200, nil},
 		"no object":    {callMessage("ip", `7`), "expected an object", "应为对象", 200, nil},
 	} {
 		for i, want := range []string{row.zh, row.en, row.zh, row.en} {

@@ -102,7 +102,7 @@ func TestToolsOfAgents(t *testing.T) {
 				t.Errorf("%s: %s: %v", tool.Name, what, err)
 			}
 		}
-		if tool.Title == "" || tool.Description == "" || !tool.Annotations.ReadOnlyHint {
+		if tool.Title == "" || !strings.HasPrefix(tool.Description, tool.Title) || !tool.Annotations.ReadOnlyHint {
 			t.Errorf("%+v", tool)
 		}
 		here := slices.Contains([]string{"ipinfo", "qrcode", "sfz"}, tool.Name) // of the others, somebody else may be asked

@@ -50,6 +50,14 @@ type rateLimiter struct {
 	policy string
 }
 
+// mostAtOnce is how many requests a client may make at once; 0: any number.
+func (l rateLimiter) mostAtOnce() (n int64) {
+	if l.Limiter != nil {
+		n, _ = l.Burst()
+	}
+	return n
+}
+
 // newRateLimiter returns the limiter of these limits.
 func newRateLimiter(limits Limits) rateLimiter {
 	l := rateLimiter{Limiter: ratelimit.New(limits.Rate, limits.Burst)}

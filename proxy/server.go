@@ -175,6 +175,7 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	var err error
 	next.pages, err = pages.New(pages.Config{
 		API: api, BasePath: s.cfg.BasePath, PublicURL: settings.PublicURL, Version: s.cfg.Version, Contact: settings.Contact, Tools: tools, Replay: s.cfg.Replay,
+		Rate: settings.Limits.Rate, Burst: next.settings.limiter.mostAtOnce(),
 		Errors: errorExamples, Status: func() *status.Report { return s.statusAt(time.Now()) },
 	})
 	if err != nil {

@@ -76,8 +76,8 @@ type Compiled struct {
 	Remote bool
 	// Repeatable: it makes one GET of a declared host, so that to ask twice does no harm.
 	Repeatable bool
-	// SVG: its pictures are drawn here, as SVG.
-	SVG bool
+	// Draws is the format in which it draws pictures here, png or svg; "": it draws none.
+	Draws string
 	// LargestPicture is the greatest size of the pictures that it receives, in bytes; 0: its
 	// replies are none.
 	LargestPicture int64

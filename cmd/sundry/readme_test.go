@@ -35,14 +35,14 @@ func TestREADMEHasTheTables(t *testing.T) {
 	}
 }
 
-// endpointTable lists endpoints, what they answer and their parameters, as Markdown that
+// endpointTable lists endpoints, their titles and their parameters, as Markdown that
 // fits a phone.
 func endpointTable(set *catalog.Catalog, zh bool) string {
 	var b strings.Builder
 	if zh {
 		b.WriteString("| 接口 | 内容 | 参数 |\n|---|---|---|\n")
 	} else {
-		b.WriteString("| endpoint | answers | parameters |\n|---|---|---|\n")
+		b.WriteString("| endpoint | what it is | parameters |\n|---|---|---|\n")
 	}
 	for _, e := range set.Endpoints {
 		var params []string
@@ -55,11 +55,11 @@ func endpointTable(set *catalog.Catalog, zh bool) string {
 				params = append(params, "`"+p.Name+"`")
 			}
 		}
-		about := e.EN
+		title := e.Title.EN()
 		if zh {
-			about = e.ZH
+			title = e.Title.ZH()
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Name, about, strings.Join(params, " "))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Name, title, strings.Join(params, " "))
 	}
 	return b.String()
 }

@@ -43,15 +43,15 @@ func (t *tool) unknown(given map[string]json.RawMessage) string {
 // unknownArgument is told to agents, who mistake names more often than people, while
 // requests of others may have parameters that nobody knows.
 func (t *tool) unknownArgument(name string) *problem {
+	what := t.Say(`there is no argument "`+name+`"`, "没有参数“"+name+"”")
 	if len(name) > 40 {
-		name = ""
+		name, what = "", t.Say("there is no such argument", "没有这个参数")
 	}
 	expected := strings.Join(t.argumentNames(), t.Say(", ", "、"))
 	if expected == "" {
 		expected = t.Say("none", "不带参数")
 	}
-	return &problem{Type: "invalid_parameter", Parameter: name,
-		Message: t.Say("there is no such argument; expected ", "没有这个参数；应为：") + expected}
+	return &problem{Type: "invalid_parameter", Parameter: name, Message: what + t.Say("; expected ", "；应为 ") + expected}
 }
 
 // passedOn are the fields of the message's request that the endpoint's has too: who

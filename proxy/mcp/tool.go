@@ -58,11 +58,20 @@ func newTool(e *catalog.Endpoint, sample apidoc.Sample, l i18n.Language) (*tool,
 	}
 	no, open := false, apidoc.AsksOthers(e)
 	t.declared = &sdk.Tool{
-		Name: e.Name, Title: t.Of(e.Title), Description: t.Say(e.EN, e.ZH),
+		Name: e.Name, Title: t.Of(e.Title), Description: t.about(e),
 		InputSchema: json.RawMessage(input), OutputSchema: json.RawMessage(output),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &open},
 	}
 	return t, nil
+}
+
+// about is the endpoint's sentence behind its title: names such as kd say little.
+func (t *tool) about(e *catalog.Endpoint) string {
+	title, about := t.Of(e.Title), t.Say(e.EN, e.ZH)
+	if strings.HasPrefix(about, title) {
+		return about
+	}
+	return title + t.Say(": ", "：") + about
 }
 
 // chooseInputs takes the parameters but those for pages (callbacks, selectors), those

@@ -39,7 +39,7 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	s.checkAsked(e, &d.hints)
 	s.checkNames(defs, problems)
 	e.edition = jq.Compile(s.Cache.Edition, defs, problems)
-	e.fresh = jq.Compile(s.Cache.Fresh, defs, problems)
+	e.fresh, e.leastFresh = jq.Compile(s.Cache.Fresh, defs, problems), leastFresh(s.Cache.Fresh)
 	e.notFound = s.NotFound.compile(defs, problems)
 	if !s.overridden {
 		defs.Unused(problems)

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"slices"
+	"time"
 
 	"sundry/cache/advise"
 	"sundry/cache/policy"
@@ -36,14 +37,15 @@ type Endpoint struct {
 	// File it came from.
 	File string
 	// Own: it is the operator's, and not one that comes with the program.
-	Own       bool
-	edition   *jq.Program
-	fresh     *jq.Program
-	notFound  notFound
-	group     Group
-	groupLine int
-	rest      *Param // the parameter whose value may contain an unescaped &; nil for none
-	env       *upstreams.Environment
+	Own        bool
+	edition    *jq.Program
+	fresh      *jq.Program
+	leastFresh time.Duration // that it says; 0: not known
+	notFound   notFound
+	group      Group
+	groupLine  int
+	rest       *Param // the parameter whose value may contain an unescaped &; nil for none
+	env        *upstreams.Environment
 	// variables that sources may read, by name.
 	variables map[string]upstreams.Variable
 	// place says where a line is, while the endpoint is compiled.
@@ -72,7 +74,21 @@ func (e *Endpoint) TakesSecrets() bool {
 // LimitsItself reports whether answers may be fresh for less than the policy says, by
 // what is in them.
 func (e *Endpoint) LimitsItself() bool {
-	return e.fresh != nil || slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return s.Expires != nil })
+	return e.fresh != nil || e.expires()
+}
+
+// expires reports whether a source says when its answers end.
+func (e *Endpoint) expires() bool {
+	return slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return s.Expires != nil })
+}
+
+// LeastFresh is for how long answers are fresh at least where LimitsItself; 0: the file does not
+// tell.
+func (e *Endpoint) LeastFresh() time.Duration {
+	if e.expires() {
+		return 0
+	}
+	return e.leastFresh
 }
 
 // Personal reports whether the endpoint's input is personal data.

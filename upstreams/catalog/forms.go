@@ -41,8 +41,14 @@ type Chain struct {
 func (f *Form) IsPicture() bool { return f.Kind == "picture" || f.PictureProxy != nil }
 
 // IsSVG reports whether its pictures are drawn here, as SVG.
-func (f *Form) IsSVG() bool {
-	return f.IsPicture() && slices.ContainsFunc(f.Chain.Sources, func(s *upstreams.Source) bool { return s.Kind.SVG })
+func (f *Form) IsSVG() bool { return f.isDrawn("svg") }
+
+// IsPNG reports whether its pictures are drawn here, as PNG.
+func (f *Form) IsPNG() bool { return f.isDrawn("png") }
+
+func (f *Form) isDrawn(format string) bool {
+	other := func(s *upstreams.Source) bool { return s.Kind.Draws != format }
+	return f.IsPicture() && len(f.Chain.Sources) > 0 && !slices.ContainsFunc(f.Chain.Sources, other)
 }
 
 // JSON is the chain's form whose answers are JSON; nil for none.

@@ -135,6 +135,17 @@ func TestFreshByTheData(t *testing.T) {
 	}
 }
 
+func TestLeastFresh(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"if .delivered then 86400 else 1800 end": 30 * time.Minute, "if .a then null elif .b then 60 else 90 end": time.Minute,
+		"if .a then .n else 60 end": 0, "if .a then 60 * 60 else 90 end": 0, "if .a then (if .b then 1 else 2 end) else 9 end": 0, ".n": 0, "if .a then": 0,
+	} {
+		if got := leastFresh(&declare.Expr{Text: text}); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
 func TestMistakeInFresh(t *testing.T) {
 	_, err := loadText(t, strings.Replace(whole, "ttl: 1h", "ttl: 1h, fresh: '.n |'", 1))
 	if err == nil || !strings.Contains(err.Error(), "whole.yaml:8: jq: unexpected EOF") {

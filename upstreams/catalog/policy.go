@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -157,4 +159,29 @@ func (s *cacheSpec) live(settings map[string]string, problems *declare.Problems)
 
 func scalar(text string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+}
+
+// leastFresh is the least of the seconds that a program of cache.fresh chooses from; 0 where one
+// of its branches is more than a number or null.
+func leastFresh(program *declare.Expr) (least time.Duration) {
+	if program == nil {
+		return 0
+	}
+	words := strings.Fields(program.Text)
+	for i, word := range words {
+		if word != "then" && word != "else" {
+			continue
+		}
+		if i+2 >= len(words) || !slices.Contains([]string{"elif", "else", "end"}, words[i+2]) {
+			return 0
+		}
+		seconds, err := strconv.Atoi(words[i+1])
+		switch this := time.Duration(seconds) * time.Second; {
+		case err == nil && (least == 0 || this < least):
+			least = this
+		case err != nil && words[i+1] != "null":
+			return 0
+		}
+	}
+	return least
 }

@@ -43,6 +43,9 @@ type Field struct {
 // is declared, and neither must have a value nor is made here.
 func (f *Field) MayBeMissing() bool { return f.Is != "" && !f.Must && f.AtLeast == 0 && f.Counts == "" }
 
+// IsWhole reports whether its numbers are whole.
+func (f *Field) IsWhole() bool { return f.Is == Integer || f.Counts != "" }
+
 // Missing is the error of data that lacks what it must have.
 type Missing struct {
 	// Field is its path, such as list[].url.

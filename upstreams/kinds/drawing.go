@@ -14,7 +14,7 @@ func compileDrawing(c *upstreams.Compiler, section, as string, draw upstreams.Fe
 	}
 	work := &c.Env.Work
 	admit := func(ctx context.Context, _ *upstreams.Attempt) (func(), error) { return work.EnterDrawing(ctx) }
-	return upstreams.Compiled{Fetch: draw, Admit: admit, SVG: as == "svg"}
+	return upstreams.Compiled{Fetch: draw, Admit: admit, Draws: as}
 }
 
 // draw draws as svg, or else as PNG.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
@@ -24,8 +25,12 @@ type API struct {
 // Sample is what an endpoint answered when its exchanges were recorded.
 type Sample struct {
 	fixtures.Sample
-	// Texts are those of forms that are text, by their names.
-	Texts map[string]string
+	texts map[string]string // of forms that are text, by their names
+}
+
+// Text is what a form answers callers of a language; "" for one that is no text.
+func (s *Sample) Text(f *catalog.Form, l i18n.Language) string {
+	return s.texts[f.In(l == i18n.English).Name]
 }
 
 // New describes a catalog. recorded returns its exchanges; nil for none. It is called when a
@@ -60,13 +65,13 @@ type Error struct {
 	// Body is the answer as JSON, Message the answer as text.
 	Body    json.RawMessage
 	Message string
-	// Meaning is what the type says; "" for one that no call of an endpoint is answered with.
+	// Meaning is what the type says.
 	Meaning string
 }
 
 // ErrorsOf are those of all that an endpoint can answer with; nil stands for any endpoint.
 func ErrorsOf(e *catalog.Endpoint, all []Error) []Error {
-	return slices.DeleteFunc(slices.Clone(all), func(f Error) bool { return f.Meaning == "" || e != nil && !mayFail(e, f.Type) })
+	return slices.DeleteFunc(slices.Clone(all), func(f Error) bool { return e != nil && !mayFail(e, f.Type) })
 }
 
 // mayFail reports whether the endpoint can answer with an error of the type.

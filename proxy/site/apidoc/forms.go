@@ -33,6 +33,8 @@ func FormOf(f *catalog.Form) Form {
 	switch {
 	case f.IsSVG():
 		return Form{SVG, "image/svg+xml", words.Say("SVG picture", "SVG 图片")}
+	case f.IsPNG():
+		return Form{Picture, "image/png", words.Say("picture", "图片")}
 	case MayRedirect(f):
 		return Form{Picture, "image/*", words.Say("picture, or a redirect to one", "图片，或跳转到图片")}
 	case f.IsPicture():

@@ -75,7 +75,7 @@ func (o *operation) content() plainjson.Object {
 		case apidoc.Picture, apidoc.SVG:
 			add(what.Media, media{})
 		default:
-			add(what.Media, text(o.sample.Texts[f.Name]))
+			add(what.Media, text(o.sample.Text(f, o.Language)))
 		}
 	}
 	if o.Callback() != nil {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -40,4 +41,12 @@ func pascal(endpoint string) string {
 		}
 	}
 	return b.String()
+}
+
+// notInNames are the letters that names of examples do not have.
+var notInNames = regexp.MustCompile("[^a-z0-9]+")
+
+// exampleName names an example by its title in English: "As text" is as_text.
+func exampleName(title string) string {
+	return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(title), "_"), "_")
 }

@@ -22,7 +22,7 @@ type Config struct {
 	API *apidoc.API
 	// PublicURL is the origin at which callers reach the service, such as
 	// https://api.example.org. With "", the description has no links to the reference, since
-	// those must be absolute (section 4.8.22 of OpenAPI 3.1), and calls name ExampleOrigin.
+	// those must be absolute (section 4.8.22 of OpenAPI 3.1), and no calls for a shell.
 	PublicURL string
 	// BasePath is the prefix of all paths, such as /tools; "" for none.
 	BasePath string
@@ -35,9 +35,6 @@ type Config struct {
 	// Language of all descriptions.
 	i18n.Language
 }
-
-// ExampleOrigin stands for the service in calls where nobody knows its address: there it is by default.
-const ExampleOrigin = "http://localhost:8080"
 
 // documentText is the document, without what is generated of the endpoints.
 //

@@ -128,6 +128,18 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
+// TestTextsAreInTheLanguageOfTheDocument: as callers get them.
+func TestTextsAreInTheLanguageOfTheDocument(t *testing.T) {
+	c := load(t, nil)
+	for l, want := range map[i18n.Language]string{i18n.English: "Birthday: 1990-01-01", i18n.Chinese: "生日：1990-01-01"} {
+		doc := parse(t, c.document(t, func(c *Config) { c.Language = l }))
+		example := fmt.Sprint(doc.Paths.Find("/api/sfz").Get.Responses.Status(http.StatusOK).Value.Content["text/plain"].Example)
+		if !strings.Contains(example, want) {
+			t.Errorf("%v: %s", l, example)
+		}
+	}
+}
+
 // checkFields checks the fields below a schema, and counts them.
 func checkFields(t *testing.T, l i18n.Language, path string, s *openapi3.SchemaRef) (count int) {
 	t.Helper()
@@ -189,8 +201,8 @@ func TestServers(t *testing.T) {
 	for _, row := range []struct{ origin, base, server, docs, call string }{
 		{"https://api.example.org", "", "https://api.example.org", "https://api.example.org/docs", "https://api.example.org/api/ip"},
 		{"http://127.0.0.1:8080", "/tools", "http://127.0.0.1:8080/tools", "http://127.0.0.1:8080/tools/docs", "http://127.0.0.1:8080/tools/api/ip"},
-		{"", "/tools", "/tools", "", "http://localhost:8080/tools/api/ip"},
-		{"", "", "/", "", "http://localhost:8080/api/ip"},
+		{"", "/tools", "/tools", "", ""},
+		{"", "", "/", "", ""},
 	} {
 		doc := parse(t, c.document(t, func(c *Config) { c.PublicURL, c.BasePath = row.origin, row.base }))
 		if got := doc.Servers[0].URL; got != row.server {
@@ -204,7 +216,8 @@ func TestServers(t *testing.T) {
 		} else if doc.ExternalDocs.URL != row.docs || ip.ExternalDocs.URL != row.docs+"/ip" {
 			t.Errorf("%+v: linked %+v, %+v", row, doc.ExternalDocs, ip.ExternalDocs)
 		}
-		if got := fmt.Sprint(ip.Extensions["x-codeSamples"]); !strings.Contains(got, "curl '"+row.call) {
+		samples, ok := ip.Extensions["x-codeSamples"]
+		if got := fmt.Sprint(samples); ok != (row.call != "") || !strings.Contains(got, row.call) {
 			t.Errorf("%+v: calls %s", row, got)
 		}
 	}
@@ -244,6 +257,11 @@ func TestNames(t *testing.T) {
 	} {
 		if got := operationID(name) + " " + schemaName(name, "Data"); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	for title, want := range map[string]string{"As text": "as_text", "An IPv4 address": "an_ipv4_address", "?type=svg": "type_svg"} {
+		if got := exampleName(title); got != want {
+			t.Errorf("%s: %s, want %s", title, got, want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package openapi
 
 import (
-	"cmp"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,11 +30,11 @@ func (o *operation) describe() plainjson.Object {
 	if docs := o.docs("/docs/"+o.Name, o.Say("The endpoint in the reference for people.", "该接口的参考文档。")); docs != nil {
 		head = append(head, plainjson.Member{Name: "externalDocs", Value: docs})
 	}
-	return append(head, plainjson.Object{
-		{Name: "parameters", Value: o.parameters()},
-		{Name: "responses", Value: o.responses()},
-		{Name: "x-codeSamples", Value: o.samples()},
-	}...)
+	head = append(head, plainjson.Member{Name: "parameters", Value: o.parameters()}, plainjson.Member{Name: "responses", Value: o.responses()})
+	if o.PublicURL != "" { // else tools make calls of the server's address, which they know
+		head = append(head, plainjson.Member{Name: "x-codeSamples", Value: o.samples()})
+	}
+	return head
 }
 
 // formats says in which forms the endpoint answers, and what asks for each.
@@ -59,7 +59,7 @@ type codeSample struct {
 func (o *operation) samples() []codeSample {
 	var out []codeSample
 	for _, c := range fixtures.Calls(o.Endpoint) {
-		address := cmp.Or(o.PublicURL, ExampleOrigin) + o.BasePath + "/api/" + o.Name
+		address := o.PublicURL + o.BasePath + "/api/" + o.Name
 		if c.Query != "" {
 			address += "?" + c.Query
 		}
@@ -72,6 +72,9 @@ func (o *operation) samples() []codeSample {
 func (o *operation) responses() plainjson.Object {
 	all, responses := o.answers(), errorResponses()
 	for _, e := range apidoc.ErrorsOf(o.Endpoint, o.Errors) {
+		if e.Status == http.StatusMethodNotAllowed {
+			continue // no answer to GET
+		}
 		all[strconv.Itoa(e.Status)] = ref("responses", responses[responseOf(responses, e.Status)].Name)
 	}
 	all["default"] = ref("responses", responses[responseOf(responses, 0)].Name)

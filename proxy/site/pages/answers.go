@@ -22,7 +22,7 @@ type answer struct {
 func answersOf(l i18n.Language, e *catalog.Endpoint, recorded *apidoc.Sample) []answer {
 	var all []answer
 	for i, f := range e.Forms {
-		one := answer{Is: l.Of(apidoc.FormOf(f).Is), Body: recorded.Texts[f.Name], JSON: f.Kind == "json"}
+		one := answer{Is: l.Of(apidoc.FormOf(f).Is), Body: recorded.Text(f, l), JSON: f.Kind == "json"}
 		if one.JSON {
 			one.Body = indented(recorded.Answer)
 		}

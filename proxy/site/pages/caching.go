@@ -17,7 +17,12 @@ func Caching(e *catalog.Endpoint) []words.Text {
 		return []words.Text{words.Say("Nothing is kept: every request is answered anew.", "不缓存，每次请求都重新处理。")}
 	}
 	all := []words.Text{freshness(p)}
-	if e.LimitsItself() {
+	switch least := e.LeastFresh(); {
+	case least > 0 && least < p.TTL && p.Until == nil:
+		all[0] = words.Sayf("Kept for %s to %s, by what is in the response.", "响应保存 %s至 %s，视内容而定。", span(least), span(p.TTL))
+	case least > 0 && least < p.TTL:
+		all = append(all, words.Sayf("Some responses are kept for %s only, by what is in them.", "部分响应视内容只保存 %s。", span(least)))
+	case e.LimitsItself():
 		all = append(all, words.Say("Some responses are kept for less, by what is in them.", "部分响应会因内容而缩短保存时间。"))
 	}
 	if p.Grace > 0 {

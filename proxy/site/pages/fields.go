@@ -63,8 +63,10 @@ func typeWord(l i18n.Language, typ string, is fields.Type) string {
 			return l.Say("link", "链接")
 		}
 		return l.Say("text", "文本")
-	case "number", "integer":
+	case "number":
 		return l.Say("number", "数字")
+	case "integer":
+		return l.Say("whole number", "整数")
 	case "boolean":
 		return l.Say("true or false", "布尔值")
 	case "array":

@@ -112,7 +112,7 @@ type section struct{ Path, Title string }
 // sections are the items of the navigation.
 func sections(l i18n.Language) []section {
 	return []section{
-		{HomePath, l.Say("Home", "首页")}, {ReferencePath, l.Say("Docs", "文档")}, {StatusPath, l.Say("Status", "状态")}, {OpenAPIPath, "OpenAPI"},
+		{HomePath, l.Say("Home", "首页")}, {ReferencePath, l.Say("Docs", "文档")}, {StatusPath, l.Say("Status", "状态")}, {OpenAPIPath, "OpenAPI (JSON)"},
 	}
 }
 

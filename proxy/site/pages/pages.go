@@ -42,6 +42,10 @@ type Config struct {
 	// Tools is the path at which agents are offered the endpoints as tools, below the base
 	// path; "" where they are not.
 	Tools string
+	// Rate is how many requests a second a caller may make in the long run, Burst how many at
+	// once; 0: any number.
+	Rate  float64
+	Burst int64
 	// Replay: responses are recorded samples, which every page says.
 	Replay bool
 	// Errors returns an example of every type of error, in a language.

@@ -9,7 +9,6 @@ import (
 
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
-	"sundry/proxy/site/openapi"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/plainjson"
@@ -29,7 +28,7 @@ type reference struct {
 	Forms           []formRow
 	Fields          []fieldRow
 	Errors          []apidoc.Error
-	Caching         []string
+	Caching, Limits []string
 	Calls           []exampleCall
 	Answers         []answer
 	// Templates of the codes and Words of the script, as JSON.
@@ -42,17 +41,23 @@ type code struct{ ID, Title, Text string }
 // exampleCall is a link that shows the endpoint.
 type exampleCall struct{ URL, Title string }
 
+// exampleOrigin is where the service is by default.
+const exampleOrigin = "http://localhost:8080"
+
 // origin is where programs call this service. Where nobody knows its address, the page's
 // script puts the one that the page came from in the place of the example.
-func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, openapi.ExampleOrigin) }
+func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, exampleOrigin) }
+
+// target is where an endpoint tells what it would redirect to.
+func (s *Set) target(e *catalog.Endpoint) string { return s.url(EndpointPath(e) + "/target") }
 
 // reference is the page of an endpoint.
 func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 	answered := s.cfg.API.SampleOf(e)
 	r := &reference{
-		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
+		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.target(e),
 		Shape: apidoc.FormOf(e.Forms[0]).Shape, Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
-		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
+		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Personal: e.Personal(), Calls: s.exampleCalls(e, l), Limits: s.limits(l, e),
 	}
 	for _, sentence := range Caching(e) {
 		r.Caching = append(r.Caching, l.Of(sentence))

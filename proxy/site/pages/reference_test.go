@@ -140,3 +140,22 @@ sources: [{name: made, computed: {}, map: '{a: 1}'}]
 		}
 	}
 }
+
+// TestLimitsOfCallers: the rate as configured, and the wait where others are asked.
+func TestLimitsOfCallers(t *testing.T) {
+	c := builtin(t)
+	for name, want := range map[string]string{
+		"kd":  "Each address (IPv6: each /64) may call all endpoints 0.5 times a second in the long run, and 2 times at once.|The sources have 20 seconds in all to answer; then the last copy is served, or an error.",
+		"sfz": "Each address (IPv6: each /64) may call all endpoints 0.5 times a second in the long run, and 2 times at once.",
+	} {
+		e, _ := c.Get(name)
+		s := &Set{cfg: Config{Rate: 0.5, Burst: 2}}
+		if got := strings.Join(s.limits(i18n.English, e), "|"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		s = &Set{}
+		if got := s.limits(i18n.English, e); len(got) != strings.Count(want, "|") {
+			t.Errorf("%s without a limit: %q", name, got)
+		}
+	}
+}

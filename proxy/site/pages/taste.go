@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sundry/cache/policy"
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
@@ -75,6 +76,9 @@ func (s *Set) tasteOf(l i18n.Language, e *catalog.Endpoint) *taste {
 		query.Set(p.Name, p.Example)
 	}
 	t.Call = s.url(apiPath(e))
+	if apidoc.MayRedirect(form) {
+		t.Call = s.target(e) // the page may not load pictures from where a redirect would lead
+	}
 	if len(query) > 0 {
 		t.Call += "?" + query.Encode()
 	}

@@ -128,6 +128,9 @@ if (tryForm) {
     return error;
   };
 
+  // As the codes do: errors in JSON in place of a picture.
+  const accept = what => what === "picture" || what === "svg" ? { Accept: "application/json" } : {};
+
   let running;
   const send = async event => {
     event?.preventDefault();
@@ -138,7 +141,7 @@ if (tryForm) {
     byId("outcome").textContent = say("sending");
     try {
       const response = await fetch(withQuery(what === "redirect" ? target : endpoint), {
-        signal: mine.signal, cache: "no-store", headers: { "Accept": "application/json, */*;q=0.9", "Accept-Language": document.documentElement.lang },
+        signal: mine.signal, cache: "no-store", headers: { ...accept(what), "Accept-Language": document.documentElement.lang },
       });
       const body = await response.blob(), ms = performance.now() - started;
       const error = report(response, body, ms, what);

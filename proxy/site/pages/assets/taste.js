@@ -23,7 +23,7 @@ function showLines(place, lines) {
 
 // fetchText resolves to the text of an answer, and whether it is a good one.
 async function fetchText(url) {
-  const answer = await fetch(url, { headers: { Accept: "text/plain" } });
+  const answer = await fetch(url, { headers: { "Accept": "text/plain", "Accept-Language": document.documentElement.lang } });
   const plain = (answer.headers.get("Content-Type") ?? "").startsWith("text/plain");
   return { text: plain ? await answer.text() : "", ok: answer.ok && plain };
 }
