@@ -34,12 +34,12 @@ function row(e, { state, total }, address, refresh) {
   return {
     key: e.name, class: state === "failing" && "trouble", cells: cells(e, state, total, address, refresh), words: `${e.name} ${e.group} ${own(e.title)} ${e[language]}`,
     sort: [e.name, total.requests, cached(total) ?? -1, total.requests ? total.errors / total.requests : 0],
-    trouble: ({ failing: 2e9, stale: 1e9 }[state] ?? 0) + (total.errors > 0 ? 1e8 : 0),
+    trouble: ({ failing: 2e9, stale: 1e9, fallback: 1e9 }[state] ?? 0) + (total.errors > 0 ? 1e8 : 0),
   };
 }
 
-const badges = { failing: ["bad", "✕"], stale: ["warn", "◐"] };
-const stateWords = { failing: t("failing"), stale: t("stale") };
+const badges = { failing: ["bad", "✕"], stale: ["warn", "◐"], fallback: ["warn", "◐"] };
+const stateWords = { failing: t("failing"), stale: t("stale"), fallback: t("last resort") };
 
 // counted are the cells of what was asked for in an hour: requests, from the cache, errors.
 export const counted = (total) => [
