@@ -1,8 +1,8 @@
 // APIs that are served as they are, and what this instance keeps of them.
 import { part, read } from "./api.js";
 import { badge, button, h, table } from "./dom.js";
-import { counted } from "./endpoints.js";
-import { language, own, t } from "./language.js";
+import { counted, named } from "./endpoints.js";
+import { language, t } from "./language.js";
 import { few, more, most } from "./more.js";
 import { purge } from "./purge.js";
 import { approximate, bytes, count, plural } from "./text.js";
@@ -27,7 +27,7 @@ export function view({ apis, entries, total, bytes: size, wrong }, { refresh }) 
 
 function cells(a, refresh) {
   return [
-    [h("strong", { class: "mono" }, a.name), " ", own(a.title), h("div", { class: "soft" }, a[language]), h("div", { class: "mono words" }, [a.path, ...a.hosts].join(" "))],
+    [...named(a), h("div", { class: "soft" }, a[language]), h("div", { class: "mono words" }, [a.path, ...a.hosts].join(" "))],
     ...counted(a.total),
     h("span", { class: "mono words" }, a.to.join(" ")),
     h("span", { class: "number" }, `${count(a.kept)} · ${bytes(a.bytes)}`),

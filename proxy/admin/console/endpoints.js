@@ -38,6 +38,9 @@ function row(e, { state, total }, address, refresh) {
   };
 }
 
+// named is a name, with the title of what has one of its own.
+export const named = (e) => [h("strong", { class: "mono" }, e.name), own(e.title) !== e.name && ` ${own(e.title)}`];
+
 const badges = { failing: ["bad", "✕"], stale: ["warn", "◐"], fallback: ["warn", "◐"] };
 const stateWords = { failing: t("failing"), stale: t("stale"), fallback: t("last resort") };
 
@@ -50,7 +53,7 @@ export const counted = (total) => [
 
 function cells(e, state, total, address, refresh) {
   return [
-    [h("strong", { class: "mono" }, e.name), " ", own(e.title), badges[state] && [" ", badge(...badges[state], stateWords[state])], h("div", { class: "soft" }, e[language])],
+    [...named(e), badges[state] && [" ", badge(...badges[state], stateWords[state])], h("div", { class: "soft" }, e[language])],
     ...counted(total),
     rule(e),
     h("span", { class: "row" }, button(t("Try…"), t("Make a request as a caller would"), () => tryOut(e.name), { key: "try", about: e.name }),
