@@ -6,7 +6,7 @@ import { t } from "./language.js";
 import { dashboards, grafana } from "./links.js";
 import { find as filtered, list } from "./list.js";
 import { breakers } from "./overview.js";
-import { result } from "./results.js";
+import { cause, result } from "./results.js";
 import { ago, pendingNote, plural, time } from "./text.js";
 import { changed, held, low, said } from "./trouble.js";
 
@@ -111,7 +111,7 @@ function sourceCells(s, state, address) {
     s.host ? [h("span", { class: "mono soft words" }, s.host), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its rate left", { n: Math.round(100 * s.quota_left) })), state !== "closed" && h("div", null, breakerBadge(state))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, t("no calls yet")),
     latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
-    s.last_error ? [h("div", { class: "words" }, s.last_error_result === latest.result ? s.last_error : said(s.last_error_result, s.last_error)), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),
+    s.last_error ? [h("div", { class: "words", title: s.last_error }, s.last_error_result === latest.result ? cause(s.last_error) : said(s.last_error_result, s.last_error)), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),
   ];
 }
 
