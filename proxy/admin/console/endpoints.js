@@ -25,7 +25,7 @@ export function view({ endpoints, history }, { overview, refresh }) {
     list("endpoints", t("Endpoints"), heads, endpoints.map((e) => row(e, history.endpoints[e.name] ?? unasked, overview.grafana, refresh)), refresh, endpoints.length > 0 ? t("No endpoint matches.") : none()));
 }
 
-const unasked = { state: "unknown", total: { requests: 0, cached: 0, fetched: 0, errors: 0 } }; // one that is new
+export const unasked = { state: "unknown", total: { requests: 0, cached: 0, fetched: 0, errors: 0 } }; // one that is new
 
 // none says why there is no endpoint at all.
 export const none = () => [t("There are no endpoints here."), " ", h("a", { href: "#apis" }, t("All is served as an API."))];

@@ -5,7 +5,7 @@ import { own, t } from "./language.js";
 import { dashboards, grafana, runbook, show } from "./links.js";
 import { cached, failed, shares } from "./shares.js";
 import { tile } from "./sparkline.js";
-import { count, share, zone } from "./text.js";
+import { count, milliseconds, share, zone } from "./text.js";
 import { troubles } from "./trouble.js";
 
 export async function load() {
@@ -15,15 +15,13 @@ export async function load() {
 
 export function view({ upstreams, history, titles }, { overview }) {
   const { hour: { requests, errors, hit_ratio: ratio, p95_ms: p95 }, total } = history.service;
-  const last = p95.findLast((v) => v !== null && v !== undefined);
-  const ms = (v) => (v === undefined ? "–" : `${v < 10 ? v.toFixed(1) : count(v)} ms`);
   return [
     h("section", { key: "trouble" }, h("h2", null, t("In trouble")), listed(troubles(overview, upstreams, history), overview.grafana)),
     h("section", { key: "hour" }, h("h2", null, t("The last hour")),
       h("div", { class: "tiles" },
         tile(t("Requests"), count(total.requests), requests, count),
         tile(t("From cache"), share(cached(total)), ratio, share),
-        tile(t("95th percentile, latest minute"), ms(last), p95, ms),
+        tile(t("95th percentile, latest minute"), milliseconds(p95), p95, (v) => milliseconds([v])),
         tile(t("Errors"), failed(total), errors, count, total.errors > 0 ? "bad" : "")),
       h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }))),
     h("section", { key: "answers" }, h("h2", null, t("Who answered what was not in the cache, in the last hour")), shares(upstreams.sources, history.endpoints, titles)),
