@@ -30,7 +30,7 @@ func TestConsoleOfAnAPIAlone(t *testing.T) {
 	b.text("tbody tr td", "/")
 	b.text("#panel", "fresh for as long as the response says")
 	b.press(`a[aria-label="Explain api"]`)
-	b.until(`document.getElementById("explain-url").value === "/" && document.querySelector("#panel dl")`)
+	b.until(`document.getElementById("explain-url")?.value === "/" && document.querySelector("#panel dl")`)
 	b.tab("apis")
 	b.until(`document.querySelectorAll("#panel table")[1].tBodies[0].rows.length === 3`)
 	b.run(chromedp.Focus(chromedp.CSS("#apis-value")))
