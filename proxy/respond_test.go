@@ -163,7 +163,7 @@ func TestAnAwaitedRefreshIsInCacheStatus(t *testing.T) {
 	})
 }
 
-// TestALastResortIsMarked: when it is fetched, and from the cache.
+// TestALastResortIsMarked: when it is fetched, from the cache, and in the status while it gives all answers.
 func TestALastResortIsMarked(t *testing.T) {
 	one, last := newFake(t, `{"v":"one"}`), newFake(t, `{"v":"last"}`)
 	one.status.Store(http.StatusServiceUnavailable)
@@ -174,8 +174,14 @@ func TestALastResortIsMarked(t *testing.T) {
 		a.want(t, http.StatusOK, "last")
 		a.header(t, "Cache-Status", "; sundry-last-resort")
 	}
+	if s := f.publicStatus(); s.Trouble != 1 || s.Endpoints["simple"].State != "fallback" {
+		t.Errorf("%+v", s)
+	}
 	one.status.Store(http.StatusOK)
 	if a := f.get("/api/simple?id=9"); a.body == "" || strings.Contains(a.Header.Get("Cache-Status"), "last-resort") {
 		t.Errorf("%v %s", a.Header, a.body)
+	}
+	if s := f.publicStatus(); s.Endpoints["simple"].State != "works" {
+		t.Errorf("%+v", s)
 	}
 }

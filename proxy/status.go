@@ -49,7 +49,7 @@ func (s *Server) Status() *status.Report { return s.statusAt(time.Now()) }
 func subjects(c *catalog.Catalog) []status.Subject {
 	all := make([]status.Subject, len(c.Endpoints))
 	for i, e := range c.Endpoints {
-		all[i] = status.Subject{Name: e.Name, Blocked: !slices.ContainsFunc(e.Sources(), callable)}
+		all[i] = status.Subject{Name: e.Name, Blocked: !slices.ContainsFunc(e.Sources(), callable), Fallback: slices.ContainsFunc(e.Chains, resorts)}
 	}
 	for _, a := range c.APIs {
 		open := !slices.ContainsFunc(a.Targets, func(t catalog.Target) bool { return t.Host.State() != "open" })
@@ -60,6 +60,9 @@ func subjects(c *catalog.Catalog) []status.Subject {
 
 // callable reports whether calls of a source get past the breaker of its host.
 func callable(s *upstreams.Source) bool { return s.Kind.Host == nil || s.Kind.Host.State() != "open" }
+
+// resorts reports whether a chain lives on its last resort.
+func resorts(c *catalog.Chain) bool { return c.OnLastResort(status.Recent) }
 
 // KeepHistory remembers, until ctx ends, how requests have ended.
 func (s *Server) KeepHistory(ctx context.Context) {

@@ -59,10 +59,10 @@ func TestAFailingSourceShowsInTheStatus(t *testing.T) {
 		t.Errorf("%d bars show the failure", len(failed))
 	}
 	english := f.get("/status?lang=en")
-	english.want(t, http.StatusOK, "1 of 3 endpoints has trouble", `<li data-live id="at-simple">`, `<path class="failing"`)
+	english.want(t, http.StatusOK, "0 of 1 endpoints work", `<li data-live id="at-simple">`, `<path class="failing"`)
 	english.header(t, "Cache-Control", "no-store")
 	chinese := f.get("/status/")
-	chinese.want(t, http.StatusOK, "3 个接口中有 1 个异常")
+	chinese.want(t, http.StatusOK, "1 个接口中 0 个正常")
 	chinese.header(t, "Cache-Control", "public, max-age=15")
 	chinese.header(t, "Vary", "Accept-Language")
 	chinese.header(t, "Content-Security-Policy", "default-src 'none'")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"sundry/upstreams/fields"
@@ -23,6 +24,8 @@ type Chain struct {
 	quotas        []*host.Quota // of Sources
 	hedged        bool          // a source may be hedged
 	metrics       chainMetrics
+	// The seconds since 1970 of the latest answers: of a last resort where others had failed, and of any other source.
+	resorted, regular atomic.Int64
 }
 
 // NewChain makes a chain of compiled sources. It drops those that are nil, and
@@ -140,6 +143,18 @@ func (c *Chain) answered(failures []failure, a *Answer) {
 	if a.LastResort {
 		c.metrics.lastResorts.Inc()
 	}
+	switch now := time.Now().Unix(); {
+	case !a.LastResort:
+		c.regular.Store(now)
+	case anyFailed(failures):
+		c.resorted.Store(now)
+	}
+}
+
+// OnLastResort reports whether all answers of the last while came from a last resort, because the other sources failed.
+func (c *Chain) OnLastResort(while time.Duration) bool {
+	since := time.Now().Add(-while).Unix()
+	return c.resorted.Load() > since && c.regular.Load() <= since
 }
 
 // mayBeNegative reports whether the input can be at fault: what is the endpoint's own

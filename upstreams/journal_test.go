@@ -89,6 +89,8 @@ func TestJournalSaysThingsOnce(t *testing.T) {
 		"circuit breaker open": &Error{Kind: Rejected, Source: "s", Err: fmt.Errorf("%w: circuit breaker open", host.ErrRejected)},
 		"timeout":              &Error{Kind: Timeout, Source: "s"},
 		"other":                errors.New("other"),
+		"status 502":           (&Reply{Status: 502, Broken: errors.New("no JSON")}).failure(Unavailable, 0, ""),
+		"status 200: no JSON":  (&Reply{Status: 200, Broken: errors.New("no JSON")}).failure(Malformed, 0, ""),
 	} {
 		if got := CauseOf(err); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -159,7 +159,10 @@ func ByStatus(status int) (kind ErrorKind, ok bool) {
 
 // failure is the error of a reply, by the rule with this number, 0 for none.
 func (r *Reply) failure(kind ErrorKind, rule int, place string) *Error {
-	why := &Refusal{Rule: rule, Place: place, Said: said(r.Body), Broken: r.Broken}
+	why := &Refusal{Rule: rule, Place: place, Said: said(r.Body)}
+	if answers(r.Status) { // else the status is the cause, whatever came with it
+		why.Broken = r.Broken
+	}
 	if r.Page {
 		why.Said, why.Page = r.Title, true
 	}

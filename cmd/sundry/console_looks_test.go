@@ -61,6 +61,7 @@ func views() []view {
 	add(view{name: "declaration", tab: "endpoints", shown: `document.querySelector("dialog pre").textContent.includes("name:")`}, "YAML", "YAML", " qrcode")
 	add(view{name: "try", tab: "endpoints", then: submit, shown: `document.querySelector("dialog img.picture")`}, "Try…", "试用…", " qrcode")
 	add(view{name: "try text", tab: "endpoints", then: submit, shown: `document.querySelector("dialog .stages pre")`}, "Try…", "试用…", " wpcat")
+	add(view{name: "declaration of an API", tab: "apis", shown: `document.querySelector("dialog pre").textContent.includes("proxy:")`}, "YAML", "YAML", " weather")
 	add(view{name: "purge of an API", tab: "apis"}, "Purge…", "清除…", " weather")
 	add(view{name: "breaker", tab: "upstreams"}, "Change…", "更改…", " "+failing)
 	add(view{name: "no choice", tab: "upstreams", then: submit, shown: `document.querySelector("dialog .beside")`}, "Change…", "更改…", " "+failing)

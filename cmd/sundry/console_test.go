@@ -238,7 +238,7 @@ func (b *browser) login(t *testing.T) {
 	b.t = t
 	b.press("#reload")
 	b.press("#dialog button[type=submit]")
-	b.until(`document.getElementById("login").open && document.activeElement.name === "operator"`)
+	b.until(`document.getElementById("login").open && document.activeElement.name === "operator" && !document.querySelector("#login [name=token]")`)
 	b.keys(kb.Enter)
 	b.text("#login-name", "Enter your name")
 	b.keys("王五", kb.Enter)

@@ -49,19 +49,20 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 	if err != nil {
 		return done, err
 	}
-	lines, err := s.putInForce(set, c, why)
+	lines, err := s.putInForce(set, c)
 	if err != nil {
 		return done, err
 	}
 	if reopened {
 		changed = append(changed, "geo_file: read again")
 	}
+	changed = append(changed, lines...)
 	s.loaded = in
-	s.logChanges(changed, why)
+	s.logChanges("reloaded", changed, why)
 	for _, line := range needRestart {
 		s.log.Warn("needs a restart", "why", why, "change", line)
 	}
-	return admin.Reloaded{Changed: append(changed, lines...), NeedRestart: needRestart}, nil
+	return admin.Reloaded{Changed: changed, NeedRestart: needRestart}, nil
 }
 
 // compileWithGeo compiles what was just read, with the databases of addresses as they
@@ -79,9 +80,9 @@ func (s *server) compileWithGeo(in *inputs) (set *catalog.Catalog, reopened bool
 	return set, s.env.GeoFile != nil && s.env.GeoFile != before, nil
 }
 
-func (s *server) logChanges(lines []string, why string) {
+func (s *server) logChanges(what string, lines []string, why string) {
 	for _, line := range lines {
-		s.log.Info("reloaded", "why", why, "change", line)
+		s.log.Info(what, "why", why, "change", line)
 	}
 }
 
@@ -92,16 +93,18 @@ func (s *server) recompile(changed map[string]map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.putInForce(set, s.loaded.config, "settings"); err != nil {
+	lines, err := s.putInForce(set, s.loaded.config)
+	if err != nil {
 		return err
 	}
+	s.logChanges("cache settings changed", lines, "settings")
 	s.changed, s.compiled = changed, compiled{}
 	return nil
 }
 
 // putInForce puts a catalog and the configuration's settings into force, and returns
 // the differences of the catalog. The caller holds mu.
-func (s *server) putInForce(set *catalog.Catalog, c *config.Config, why string) ([]string, error) {
+func (s *server) putInForce(set *catalog.Catalog, c *config.Config) ([]string, error) {
 	old := s.front.Catalog()
 	if old == nil {
 		return nil, errors.New("nothing was loaded before")
@@ -114,7 +117,6 @@ func (s *server) putInForce(set *catalog.Catalog, c *config.Config, why string) 
 	s.level.Set(logLevel(c))
 	configure(s.env, c)
 	s.applyHolds()
-	s.logChanges(diff, why)
 	s.logLeftOut(old, set)
 	return diff, nil
 }

@@ -26,6 +26,10 @@ type apiView struct {
 	Path  string            `json:"path,omitempty"` // below which it is, without hosts
 	Kept  int               `json:"kept"`           // responses, on this instance
 	Bytes int               `json:"bytes"`
+	// Rules by which responses are kept, each by language.
+	Rules []map[string]string `json:"rules"`
+	// Declared: a file says so, and not an option.
+	Declared bool `json:"declared"`
 }
 
 // apis lists those that are served as they are.
@@ -36,6 +40,10 @@ func (a *api) apis(*http.Request) (any, error) {
 		for _, to := range one.Targets {
 			v.To = append(v.To, to.URL.String())
 		}
+		for _, rule := range one.Rules.Explain() {
+			v.Rules = append(v.Rules, titles(rule))
+		}
+		_, v.Declared = a.Declaration(one.Name)
 		v.Kept, v.Bytes = a.countKept(&web.Purge{At: time.Now(), Prefix: one.Name + "/"})
 		views = append(views, v)
 	}

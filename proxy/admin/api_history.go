@@ -27,7 +27,7 @@ type timesView struct {
 
 // lineView is the history of an endpoint, or of all.
 type lineView struct {
-	// State is that of the public status: works, stale, failing or unknown; "" of all.
+	// State is that of the public status: works, fallback, stale, failing or unknown; "" of all.
 	State string `json:"state,omitempty"`
 	// Total is that of the hour.
 	Total totalView `json:"total"`

@@ -268,7 +268,7 @@ func (q *question) source(s *upstreams.Source) (says []words.Text) {
 		return append(says, words.Say("not called yet", "尚未调用"))
 	}
 	last := recent[len(recent)-1]
-	return append(says, words.Sayf("last: %s, %s ago, %d ms", "上次：%s，%s 前，%d 毫秒", last.Result, span(q.now.Sub(last.At)), last.Took.Milliseconds()))
+	return append(says, words.Sayf("last: %s, %s ago, %d ms", "上次：%s，%s前，%d 毫秒", last.Result, span(q.now.Sub(last.At)), last.Took.Milliseconds()))
 }
 
 func joined(says []words.Text) words.Text {

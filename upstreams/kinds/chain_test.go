@@ -66,6 +66,12 @@ func TestLastResortsAreAskedOnlyWithoutACopy(t *testing.T) {
 		if a, err := c.Do(t.Context(), &upstreams.Call{}, false, nil); err != nil || !a.LastResort {
 			t.Errorf("without: %+v %v", a, err)
 		}
+		if !c.OnLastResort(time.Minute) {
+			t.Error("what it lives on is not known")
+		}
+		if time.Sleep(time.Minute); c.OnLastResort(time.Minute) {
+			t.Error("it is known for too long")
+		}
 	})
 }
 

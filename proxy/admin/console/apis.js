@@ -1,17 +1,20 @@
 // APIs that are served as they are, and what this instance keeps of them.
 import { part, read } from "./api.js";
 import { badge, button, h, table } from "./dom.js";
-import { counted } from "./endpoints.js";
+import { counted, named, unasked } from "./endpoints.js";
 import { language, own, t } from "./language.js";
+import { address } from "./links.js";
 import { few, more, most } from "./more.js";
 import { purge } from "./purge.js";
-import { approximate, bytes, count, plural } from "./text.js";
+import { wholes } from "./shares.js";
+import { approximate, bytes, count, milliseconds, plural } from "./text.js";
+import { declaration } from "./try.js";
 
 let chosen = "", by = "prefix", value = "", limit = few;
 
 export async function load() {
   const [{ apis }, { endpoints }] = await Promise.all([read("apis"), read("history")]);
-  for (const a of apis) a.total = endpoints[a.name]?.total ?? { requests: 0, cached: 0, fetched: 0, errors: 0 };
+  for (const a of apis) Object.assign(a, endpoints[a.name] ?? unasked);
   if (!apis.some((a) => a.name === chosen)) chosen = apis[0]?.name ?? "";
   const asked = value && `&${by}=${part(value)}`;
   const held = chosen ? await read(`apis/${part(chosen)}/entries?limit=${limit}${asked}`).catch((e) => ({ entries: [], total: 0, bytes: 0, wrong: e.message })) : { entries: [], total: 0, bytes: 0 };
@@ -19,19 +22,22 @@ export async function load() {
 }
 
 export function view({ apis, entries, total, bytes: size, wrong }, { refresh }) {
-  const heads = [t("API"), t("Requests"), t("From cache"), t("Errors"), t("Origin"), t("Kept"), t("Actions")];
-  return h("section", null, apis.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance.")),
+  const heads = [t("API"), t("Requests"), t("From cache"), t("Errors"), t("95th percentile, latest minute"), t("Origin"), t("Kept"), t("Actions")];
+  return h("section", null, apis.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance."), " ", wholes),
     table(t("APIs"), heads, apis.map((a) => ({ key: a.name, cells: cells(a, refresh) })), t("No file of the catalog has an API with proxy:."), { name: "apis" }),
     chosen && kept(apis, entries, total, size, wrong, refresh));
 }
 
 function cells(a, refresh) {
   return [
-    [h("strong", { class: "mono" }, a.name), " ", own(a.title), h("div", { class: "soft" }, a[language]), h("div", { class: "mono words" }, [a.path, ...a.hosts].join(" "))],
+    [...named(a), h("div", { class: "soft" }, a[language]), h("div", { class: "mono words" }, [a.path, ...a.hosts].join(" "))],
     ...counted(a.total),
+    h("span", { class: "number" }, milliseconds(a.hour?.p95_ms)),
     h("span", { class: "mono words" }, a.to.join(" ")),
-    h("span", { class: "number" }, `${count(a.kept)} · ${bytes(a.bytes)}`),
-    button(t("Purge…"), t("Make all that is kept of it stale, or remove it"), () => purge(a.name, "", refresh), { about: a.name }),
+    [h("span", { class: "number" }, `${count(a.kept)} · ${bytes(a.bytes)}`), h("ul", { class: "soft" }, a.rules.map((rule) => h("li", { key: rule.en }, own(rule))))],
+    h("span", { class: "row" }, h("a", { href: address("explain", a.path ?? `http://${a.hosts[0]}/`), "aria-label": `${t("Explain")} ${a.name}` }, t("Explain")),
+      a.declared && button(t("YAML"), t("Show the declaration"), () => declaration(a.name), { key: "yaml", about: a.name }),
+      button(t("Purge…"), t("Make all that is kept of it stale, or remove it"), () => purge(a.name, "", refresh), { key: "purge", about: a.name })),
   ];
 }
 

@@ -6,7 +6,7 @@ import { knobs, tuned } from "./knobs.js";
 import { language, own, t } from "./language.js";
 import { dashboards, grafana } from "./links.js";
 import { find as filtered, list } from "./list.js";
-import { cached } from "./shares.js";
+import { cached, wholes } from "./shares.js";
 import { count, moment, pendingNote, plural, share, shortDuration } from "./text.js";
 import { declaration, tryOut } from "./try.js";
 
@@ -21,11 +21,11 @@ export const find = (text) => filtered("endpoints", text);
 
 export function view({ endpoints, history }, { overview, refresh }) {
   const heads = [t("Endpoint"), t("Requests"), t("From cache"), t("Errors"), t("Cache settings"), t("Actions")];
-  return h("section", null, endpoints.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance.")),
+  return h("section", null, endpoints.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance."), " ", wholes),
     list("endpoints", t("Endpoints"), heads, endpoints.map((e) => row(e, history.endpoints[e.name] ?? unasked, overview.grafana, refresh)), refresh, endpoints.length > 0 ? t("No endpoint matches.") : none()));
 }
 
-const unasked = { state: "unknown", total: { requests: 0, cached: 0, fetched: 0, errors: 0 } }; // one that is new
+export const unasked = { state: "unknown", total: { requests: 0, cached: 0, fetched: 0, errors: 0 } }; // one that is new
 
 // none says why there is no endpoint at all.
 export const none = () => [t("There are no endpoints here."), " ", h("a", { href: "#apis" }, t("All is served as an API."))];
@@ -34,12 +34,15 @@ function row(e, { state, total }, address, refresh) {
   return {
     key: e.name, class: state === "failing" && "trouble", cells: cells(e, state, total, address, refresh), words: `${e.name} ${e.group} ${own(e.title)} ${e[language]}`,
     sort: [e.name, total.requests, cached(total) ?? -1, total.requests ? total.errors / total.requests : 0],
-    trouble: ({ failing: 2e9, stale: 1e9 }[state] ?? 0) + (total.errors > 0 ? 1e8 : 0),
+    trouble: ({ failing: 2e9, stale: 1e9, fallback: 1e9 }[state] ?? 0) + (total.errors > 0 ? 1e8 : 0),
   };
 }
 
-const badges = { failing: ["bad", "✕"], stale: ["warn", "◐"] };
-const stateWords = { failing: t("failing"), stale: t("stale") };
+// named is a name, with the title of what has one of its own.
+export const named = (e) => [h("strong", { class: "mono" }, e.name), own(e.title) !== e.name && ` ${own(e.title)}`];
+
+const badges = { failing: ["bad", "✕"], stale: ["warn", "◐"], fallback: ["warn", "◐"] };
+const stateWords = { failing: t("failing"), stale: t("stale"), fallback: t("last resort") };
 
 // counted are the cells of what was asked for in an hour: requests, from the cache, errors.
 export const counted = (total) => [
@@ -50,7 +53,7 @@ export const counted = (total) => [
 
 function cells(e, state, total, address, refresh) {
   return [
-    [h("strong", { class: "mono" }, e.name), " ", own(e.title), badges[state] && [" ", badge(...badges[state], stateWords[state])], h("div", { class: "soft" }, e[language])],
+    [...named(e), badges[state] && [" ", badge(...badges[state], stateWords[state])], h("div", { class: "soft" }, e[language])],
     ...counted(total),
     rule(e),
     h("span", { class: "row" }, button(t("Try…"), t("Make a request as a caller would"), () => tryOut(e.name), { key: "try", about: e.name }),

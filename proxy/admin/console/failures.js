@@ -4,7 +4,7 @@ import { openDialog } from "./ask.js";
 import { badge, button, h, show } from "./dom.js";
 import { t } from "./language.js";
 import { find as filtered, list } from "./list.js";
-import { result } from "./results.js";
+import { cause as inWords, result } from "./results.js";
 import { ago, count, time } from "./text.js";
 import { said } from "./trouble.js";
 
@@ -63,7 +63,7 @@ function cause({ key, first: f, all }, refresh) {
   return h("li", { key },
     h("div", { class: "row" }, badge("bad", "✕", result(f.result)), h("span", { class: "mono words" }, sources.join(t(", "))),
       button(open ? t("Hide") : t("Show {n}", { n: all.length }), t("The single attempts"), toggle, { "aria-expanded": String(open), about: `${f.endpoint}/${sources.join(t(", "))}` })),
-    f.error !== f.result && h("div", { class: "words", lang: "en" }, f.error),
+    f.error !== f.result && [inWords(f.error) !== f.error && h("div", null, inWords(f.error)), h("div", { class: "words", lang: "en" }, f.error)],
     open && single(all, sources.length > 1, refresh));
 }
 
@@ -80,7 +80,7 @@ async function retry(f, refresh) {
     const answer = await ask(`failures/${part(f.id)}/retry`);
     if (!dialog.open()) return;
     show(box,
-      h("p", null, answer.worked ? badge("good", "✓", t("It works now")) : badge("bad", "✕", t("It still fails")), answer.error && h("span", { class: "words", lang: "en" }, ` ${said(answer.result, answer.error)}`)),
+      h("p", null, answer.worked ? badge("good", "✓", t("It works now")) : badge("bad", "✕", t("It still fails")), answer.error && h("span", { class: "words", title: answer.error }, ` ${said(answer.result, answer.error)}`)),
       /breaker/.test(answer.error) && h("p", { class: "soft" }, t("The host's breaker is open. To call it anyway, reset the breaker or hold it closed under Upstreams.")),
       h("ol", null, answer.stages.map((stage) => h("li", null, h("h3", { lang: "en" }, stage.name), h("pre", { tabindex: 0, role: "group", "aria-label": stage.name }, stage.detail)))));
   } catch (e) {

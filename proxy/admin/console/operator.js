@@ -4,7 +4,9 @@ import { t } from "./language.js";
 
 const dialog = document.getElementById("login"), opener = document.getElementById("operator");
 const kept = { name: sessionStorage.getItem("sundry-operator") ?? "", token: sessionStorage.getItem("sundry-token") ?? "" };
-let waiting = null;
+let waiting = null, asked = false; // asked for the token
+
+const guarded = () => asked || kept.token !== "";
 
 export const named = () => kept.name !== "";
 
@@ -22,12 +24,13 @@ function keep(name, token) {
 }
 
 export function show() {
-  opener.textContent = named() ? t("Operator: {name}", { name: kept.name }) : t("Log in…");
-  opener.title = t("Your name for the audit log, and the token");
+  opener.textContent = named() ? t("Operator: {name}", { name: kept.name }) : guarded() ? t("Log in…") : t("Your name…");
+  opener.title = guarded() ? t("Your name for the audit log, and the token") : t("Your name for the audit log");
 }
 
 // login asks who it is, once for all that wait for it; false: it was cancelled.
 export function login(locked = false) {
+  asked ||= locked;
   waiting ??= new Promise((resolve) => ask(locked, resolve)).finally(() => (waiting = null));
   return waiting;
 }
@@ -38,7 +41,7 @@ function ask(locked, resolve) {
   const wrong = h("p", { id: "login-name", class: "error", role: "alert" });
   const said = h("p", { id: "login-token", class: locked && kept.token ? "error" : "soft" }, locked
     ? (kept.token ? t("The token was refused.") : t("This listener asks for the token."))
-    : t("Only needed where the listener has one. Leave it empty to keep it."));
+    : t("Leave it empty to keep it."));
   let done = false;
   const form = h("form", {
     novalidate: true,
@@ -52,10 +55,10 @@ function ask(locked, resolve) {
       done = true;
       dialog.close();
     },
-  }, h("h2", { id: "login-title" }, t("Log in")), h("p", { class: "soft" }, t("The audit log names who made each change.")),
+  }, h("h2", { id: "login-title" }, guarded() ? t("Log in") : t("Your name")), h("p", { class: "soft" }, t("The audit log names who made each change.")),
   h("label", { class: "field" }, h("span", null, t("Name")), name), wrong,
-  h("label", { class: "field" }, h("span", null, t("Token")), token), said,
-  h("div", { class: "actions" }, h("button", { type: "button", onclick: () => dialog.close() }, t("Cancel")), h("button", { type: "submit", class: "main" }, t("Log in"))));
+  guarded() && [h("label", { class: "field" }, h("span", null, t("Token")), token), said],
+  h("div", { class: "actions" }, h("button", { type: "button", onclick: () => dialog.close() }, t("Cancel")), h("button", { type: "submit", class: "main" }, guarded() ? t("Log in") : t("Save"))));
   dialog.replaceChildren(form);
   dialog.onclose = () => resolve(done);
   dialog.showModal();

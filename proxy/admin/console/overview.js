@@ -3,9 +3,9 @@ import { read } from "./api.js";
 import { badge, h } from "./dom.js";
 import { own, t } from "./language.js";
 import { dashboards, grafana, runbook, show } from "./links.js";
-import { cached, failed, shares } from "./shares.js";
+import { cached, failed, shares, wholes } from "./shares.js";
 import { tile } from "./sparkline.js";
-import { count, share, zone } from "./text.js";
+import { count, milliseconds, share, zone } from "./text.js";
 import { troubles } from "./trouble.js";
 
 export async function load() {
@@ -15,17 +15,15 @@ export async function load() {
 
 export function view({ upstreams, history, titles }, { overview }) {
   const { hour: { requests, errors, hit_ratio: ratio, p95_ms: p95 }, total } = history.service;
-  const last = p95.findLast((v) => v !== null && v !== undefined);
-  const ms = (v) => (v === undefined ? "–" : `${v < 10 ? v.toFixed(1) : count(v)} ms`);
   return [
     h("section", { key: "trouble" }, h("h2", null, t("In trouble")), listed(troubles(overview, upstreams, history), overview.grafana)),
     h("section", { key: "hour" }, h("h2", null, t("The last hour")),
       h("div", { class: "tiles" },
         tile(t("Requests"), count(total.requests), requests, count),
         tile(t("From cache"), share(cached(total)), ratio, share),
-        tile(t("95th percentile, latest minute"), ms(last), p95, ms),
+        tile(t("95th percentile, latest minute"), milliseconds(p95), p95, (v) => milliseconds([v])),
         tile(t("Errors"), failed(total), errors, count, total.errors > 0 ? "bad" : "")),
-      h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }))),
+      h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }), " ", wholes)),
     h("section", { key: "answers" }, h("h2", null, t("Who answered what was not in the cache, in the last hour")), shares(upstreams.sources, history.endpoints, titles)),
   ];
 }
@@ -33,7 +31,7 @@ export function view({ upstreams, history, titles }, { overview }) {
 function listed(found, address) {
   if (found.length === 0) return h("p", { class: "empty" }, t("Nothing is in trouble."));
   return [h("p", { class: "soft" }, t("{n} thing, the worst first|{n} things, the worst first", { n: found.length })), h("ul", { class: "troubles" }, found.map((f) => h("li", { key: f.what + f.why, class: f.kind },
-    badge(f.kind, f.sign, f.what), h("span", { class: "why" }, f.why, f.cause && h("span", { class: "soft words" }, f.cause)),
+    badge(f.kind, f.sign, f.what), h("span", { class: "why" }, f.why, f.cause && h("span", { class: "soft words", title: f.cause[1] }, f.cause[0])),
     h("span", { class: "row" }, show(f.to, f.what), runbook(f.section, f.what), f.to[0] !== "audit" && grafana(address, f.to[0] === "failures" ? dashboards.service : dashboards.upstreams, f.endpoint, f.what)))))];
 }
 

@@ -1,5 +1,5 @@
 // How attempts end, in words.
-import { t } from "./language.js";
+import { language, t } from "./language.js";
 
 const words = {
   success: t("success"), negative: t("negative"), throttled: t("throttled"), outrun: t("outrun"), internal: t("internal"), invalid: t("invalid"), forbidden: t("forbidden"),
@@ -7,3 +7,18 @@ const words = {
 };
 
 export const result = (name) => words[name] ?? name;
+
+// causes that are frequent, by what the program says of them in English.
+const causes = [
+  [/connection refused/, t("connection refused")], [/no such host|^lookup /, t("the host's name was not found (DNS)")], [/tls: |x509: /, t("TLS or the certificate failed")],
+  [/deadline exceeded|timeout|timed out/i, t("no reply in time")], [/connection reset|EOF|broken pipe/, t("the connection broke off")], [/circuit breaker open/, t("the breaker is open")],
+  [/^(body as|body:|map:|var |the answer )/, t("the body is not as expected")],
+];
+
+// cause is what the text of an error says, in the language of the console; where that is not known, the text.
+export function cause(error) {
+  if (language === "en") return error;
+  const [, status] = /^status (\d+)/.exec(error) ?? [];
+  const [, known] = causes.find(([of]) => of.test(error)) ?? [];
+  return status ? t("status {status}", { status }) + (known ? `${t(": ")}${known}` : "") : known ?? error;
+}

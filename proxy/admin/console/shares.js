@@ -10,6 +10,9 @@ export const cached = ({ cached: hits, fetched, errors }) => (hits + fetched + e
 // failed is the share of the requests that failed, with their number.
 export const failed = ({ requests, errors }) => [share(requests > 0 ? errors / requests : null), errors > 0 && h("span", { class: "soft" }, ` (${count(errors)})`)];
 
+// wholes says what the shares of requests are shares of, the same on all tabs.
+export const wholes = t("“From cache” is the share of the requests that were looked up in the cache, failed ones included; “Errors” that of all requests.");
+
 // shares shows the endpoints that somebody asked for, those first where it was not the first source that answered. What was
 // fetched without a request, as at a start, says nothing of what callers got.
 export function shares(sources, endpoints, titles) {
@@ -18,6 +21,7 @@ export function shares(sources, endpoints, titles) {
   const named = (which) => all.filter(which).map((line) => line.name).sort().join(t(", "));
   const ahead = named((line) => line.whole > 0 && line.total.requests === 0), rest = named((line) => line.whole === 0);
   return [
+    h("p", { class: "soft" }, t("Shares of what the sources answered, refreshes in the background included, and of the requests that failed.")),
     h("p", { class: "soft legend" }, ["first", "later", "none"].map((kind) => h("span", { class: "example" }, swatch(kind), kinds[kind]))),
     asked.length > 0 && h("ul", { class: "shares" }, asked.map((line) => drawn(line, titles[line.name]))),
     ahead && h("p", { class: "soft" }, t("Fetched ahead, without a request: {names}.", { names: ahead })),

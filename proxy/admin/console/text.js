@@ -8,6 +8,12 @@ export const count = (n) => whole.format(Math.round(n));
 export const plural = (n, one, many = one + "s") => t(`{n} ${one}|{n} ${many}`, { n });
 export const share = (part) => (part === null || part === undefined ? "–" : `${(part * 100).toFixed(part > 0 && part < 0.1 ? 1 : 0)} %`);
 
+// milliseconds are the last that a list with gaps has.
+export function milliseconds(list) {
+  const last = list?.findLast((v) => v !== null && v !== undefined);
+  return last === undefined ? "–" : `${last < 10 ? last.toFixed(1) : count(last)} ms`;
+}
+
 export function bytes(n) {
   if (n < 1024) return `${n} B`;
   const step = Math.min(3, Math.floor(Math.log2(n) / 10));

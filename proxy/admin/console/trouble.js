@@ -1,6 +1,6 @@
 // What is in trouble, the worst first.
 import { t } from "./language.js";
-import { result } from "./results.js";
+import { cause as inWords, result } from "./results.js";
 import { count, moment } from "./text.js";
 
 export const low = 0.1; // the share of a quota below which it is told
@@ -11,24 +11,23 @@ export const low = 0.1; // the share of a quota below which it is told
 export function troubles(overview, { hosts, sources }, history) {
   const found = [];
   const add = (weight, to, kind, sign, what, why, cause, section, endpoint = "") => found.push({ weight, to, kind, sign, what, why, cause, section, endpoint });
-  if (!overview.in_sync) add(9, ["audit"], "bad", "▲", t("Redis"), t("This instance is cut off from the settings in Redis"), "", "sundrysettingsunread");
+  if (!overview.in_sync) add(9, ["audit"], "bad", "▲", t("Redis"), t("This instance is cut off from the settings in Redis"), undefined, "sundrysettingsunread");
   const broken = (weight, name, kind, sign, why) => {
     const using = sources.filter((s) => s.host === name), host = hosts.find((h) => h.name === name);
-    add(weight, ["upstreams", name], kind, sign, name, `${why}${t("; ")}${t("used by {names}", { names: [...new Set(using.map((s) => s.endpoint))].join(t(", ")) })}`, held(host) || latest(using), "sundrybreakeropen");
+    add(weight, ["upstreams", name], kind, sign, name, `${why}${t("; ")}${t("used by {names}", { names: [...new Set(using.map((s) => s.endpoint))].join(t(", ")) })}`, held(host) ? [held(host)] : latest(using), "sundrybreakeropen");
   };
   for (const name of overview.breakers_open ?? []) broken(7, name, "bad", "▲", t("The breaker is open: no calls are made"));
   for (const name of overview.breakers_half_open ?? []) broken(5, name, "warn", "◐", t("The breaker is half-open: a few trial calls are made"));
   for (const [name, { state, total }] of Object.entries(history.endpoints)) {
     const cause = latest(sources.filter((s) => s.endpoint === name)), to = [cause ? "failures" : "upstreams", `${name}/`];
     if (state === "failing" && total.requests > 0) add(8, to, "bad", "✕", name, t("{n} of {all} requests failed in the last hour", { n: total.errors, all: count(total.requests) }), cause, "sundryendpointwithoutsource", name);
-    const answering = sources.filter((s) => s.endpoint === name && s.answers > 0);
-    if (state === "works" && answering.length > 0 && answering.every((s) => s.last_resort)) add(4, to, "warn", "◐", name, t("All that was fetched in the last hour came from the last resort"), cause, "sundryendpointwithoutsource", name);
+    if (state === "fallback") add(4, to, "warn", "◐", name, t("All that was fetched lately came from the last resort, because the sources before it fail"), cause, "sundryendpointwithoutsource", name);
     if (state === "stale") add(4, to, "warn", "◐", name, t("Answers are old, because refreshes fail"), cause, "sundrystaleforlong", name);
   }
   for (const s of sources) {
     const name = `${s.endpoint}/${s.source}`;
-    if (s.quota_left !== undefined && s.quota_left < low) add(6, ["upstreams", name], "warn", "◔", name, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) }), "", "quotas", s.endpoint);
-    for (const d of s.drift ?? []) add(3, ["upstreams", name], "warn", "≠", name, t("{field} of its replies is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), "", "sundryreplydrift", s.endpoint);
+    if (s.quota_left !== undefined && s.quota_left < low) add(6, ["upstreams", name], "warn", "◔", name, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) }), undefined, "quotas", s.endpoint);
+    for (const d of s.drift ?? []) add(3, ["upstreams", name], "warn", "≠", name, t("{field} of its replies is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), undefined, "sundryreplydrift", s.endpoint);
   }
   return found.sort((a, b) => b.weight - a.weight || a.what.localeCompare(b.what));
 }
@@ -41,12 +40,12 @@ export function held({ force, until } = { force: "auto" }) {
   return (force === "open" ? t("held open") : t("held closed")) + (until ? t(" until {at}", { at: moment(until) }) : "");
 }
 
-// latest is what last went wrong at any of the sources; "" for nothing.
+// latest is what last went wrong at any of the sources, as [words, text of the error]; undefined for nothing.
 function latest(sources) {
   const rejected = (s) => s.last_error_result === "rejected"; // by a breaker: what opened it is the cause
   const [s] = sources.filter((s) => s.last_error).sort((a, b) => rejected(a) - rejected(b) || b.last_error_at.localeCompare(a.last_error_at));
-  return s ? `${s.endpoint}/${s.source}${t(": ")}${said(s.last_error_result, s.last_error)}` : "";
+  return s && [`${s.endpoint}/${s.source}${t(": ")}${said(s.last_error_result, s.last_error)}`, s.last_error];
 }
 
 // said is how an attempt failed, and why, unless that is the same.
-export const said = (kind, error) => (error === kind ? result(kind) : `${result(kind)}${t(": ")}${error}`);
+export const said = (kind, error) => (error === kind ? result(kind) : `${result(kind)}${t(": ")}${inWords(error)}`);

@@ -6,7 +6,7 @@ import { t } from "./language.js";
 import { dashboards, grafana } from "./links.js";
 import { find as filtered, list } from "./list.js";
 import { breakers } from "./overview.js";
-import { result } from "./results.js";
+import { cause, result } from "./results.js";
 import { ago, pendingNote, plural, time } from "./text.js";
 import { changed, held, low, said } from "./trouble.js";
 
@@ -25,7 +25,7 @@ export function view({ hosts, sources }, { overview, refresh }) {
       h("p", { class: "soft" }, `${plural(hosts.length, "host")}${t("; ")}${breakers(overview).map(([text, names]) => `${text}${t(": ")}${names.join(t(", "))}`).join(t("; ")) || t("all breakers closed")}${t(".")}`),
       list("hosts", t("Hosts"), [t("Host"), t("Breaker"), t("Held"), t("Change")], hosts.map((host) => ({ key: host.name, class: { open: "trouble", "half-open": "caution" }[host.state], cells: hostCells(host, refresh), words: `${host.name} ${host.state} ${using(host)}`, sort: [host.name, host.state, host.force], trouble: { open: 2, "half-open": 1 }[host.state] ?? 0, quiet: host.state === "closed" && host.force === "auto" })), refresh, t("No host matches."))),
     h("section", { key: "sources" }, h("h2", null, t("Sources")),
-      h("p", { class: "soft legend" }, t("Latest attempts, oldest first."), " ", example("bar", t("answered")), example("bar none", t("negative")), example("cross", t("failed"))),
+      h("p", { class: "soft legend" }, t("Latest attempts, oldest first, {n} at most; each is a call of the source, for a request or a refresh.", { n: slots }), " ", example("bar", t("answered")), example("bar none", t("negative")), example("cross", t("failed"))),
       list("sources", t("Sources"), [t("Source"), t("Host"), t("Latest attempts"), t("Last result"), t("Last error")], sources.map((s) => sourceRow(s, state[s.host], overview.grafana)), refresh, t("No source matches."))),
   ];
 }
@@ -93,12 +93,12 @@ const resultBadge = (name) => badge(...(name === "success" ? ["good", "●"] : f
 const worst = (s, breaker, bad) => ({ open: 2000, "half-open": 1500 }[breaker] ?? 0) + (s.recent.length > 0 && failed(s.recent.at(-1)) ? 1000 : 0) + (s.quota_left < low || s.drift ? 500 : 0) + bad;
 
 function sourceRow(s, breaker, address) {
-  const latest = s.recent.at(-1), bad = s.recent.filter(failed).length;
+  const recent = s.recent.slice(-slots), latest = recent.at(-1), bad = recent.filter(failed).length;
   return {
     key: `${s.endpoint}/${s.chain}/${s.source}`, class: s.missing ? "out" : { open: "trouble", "half-open": "caution" }[breaker], cells: sourceCells(s, breaker, address),
     words: `${s.endpoint}/${s.source} ${s.chain} ${s.host ?? ""} ${latest ? `${latest.result} ${result(latest.result)}` : ""} ${s.last_error ?? ""}`,
     sort: [`${s.endpoint}/${s.source}`, s.host ?? "", bad, latest ? result(latest.result) : "", s.last_error_at ? new Date(s.last_error_at).getTime() : 0],
-    trouble: worst(s, breaker, bad), quiet: worst(s, breaker, bad) < 500 && bad * 5 < Math.max(1, s.recent.length),
+    trouble: worst(s, breaker, bad), quiet: worst(s, breaker, bad) < 500 && bad * 5 < Math.max(1, recent.length),
   };
 }
 
@@ -108,10 +108,10 @@ function sourceCells(s, state, address) {
     [h("strong", { class: "mono" }, s.endpoint), " ", grafana(address, dashboards.upstreams, s.endpoint, `${s.endpoint}/${s.source}`), h("div", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
       s.missing && h("div", null, badge("warn", "⚿", t("not in use: {key} is not set", { key: s.missing }), t("Set {key} to use this source", { key: s.missing }))),
       (s.drift ?? []).map((d) => h("div", null, badge("warn", "≠", t("{field} is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), t("Its latest replies differ from the recorded ones in a field that the mapping reads"))))],
-    s.host ? [h("span", { class: "mono soft words" }, s.host), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its rate left", { n: Math.round(100 * s.quota_left) })), state !== "closed" && h("div", null, breakerBadge(state))] : h("span", { class: "soft" }, "–"),
+    s.host ? [h("span", { class: "mono soft words" }, s.host), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) })), state !== "closed" && h("div", null, breakerBadge(state))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, t("no calls yet")),
     latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
-    s.last_error ? [h("div", { class: "words" }, s.last_error_result === latest.result ? s.last_error : said(s.last_error_result, s.last_error)), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),
+    s.last_error ? [h("div", { class: "words", title: s.last_error }, s.last_error_result === latest.result ? cause(s.last_error) : said(s.last_error_result, s.last_error)), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),
   ];
 }
 

@@ -43,10 +43,14 @@ func (s *Set) statusFeed(l i18n.Language, r *status.Report) (*Document, error) {
 	here := func(rel, path, anchor string) feedLink {
 		return feedLink{rel, s.cfg.PublicURL + s.url(path) + "?lang=" + l.String() + anchor}
 	}
+	links := []feedLink{here("alternate", StatusPath, "")}
+	if s.cfg.PublicURL != "" { // what the feed itself is at has to be said whole, or not at all
+		links = append(links, here("self", StatusFeedPath, ""))
+	}
 	stamp := func(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 	f := feed{Lang: l.Tag(), Author: "Sundry", feedEntry: feedEntry{
 		ID: r.ID("feed " + l.String()), Title: l.Say("Sundry: incidents", "Sundry：故障记录"), Updated: stamp(r.Updated()),
-		Links: []feedLink{here("self", StatusFeedPath, ""), here("alternate", StatusPath, "")},
+		Links: links,
 	}}
 	for i := range r.Incidents {
 		in := &r.Incidents[i]

@@ -87,7 +87,6 @@ type statusView struct {
 	*status.Report
 	State    status.State // of the headline
 	Headline string
-	Troubled []homeEndpoint
 	Unasked  int // endpoints of which nothing is known; 0 where that is the headline
 	// Groups are those of the catalog, but before them what has trouble, the worst first.
 	Groups []statusGroup
@@ -157,23 +156,16 @@ func (v *statusView) addGroups(l i18n.Language, groups []homeGroup, of map[strin
 		return
 	}
 	slices.SortStableFunc(trouble.Rows, func(a, b statusRow) int { return int(b.Is.State) - int(a.Is.State) })
-	for _, row := range trouble.Rows {
-		v.Troubled = append(v.Troubled, row.Card)
-	}
 	v.Groups = slices.Insert(v.Groups, 0, trouble)
 }
 
 // headline says in a sentence how all endpoints are, with the state that it is in.
 func headline(l i18n.Language, r *status.Report) (status.State, string) {
-	all, trouble, unknown := len(r.Endpoints), r.Trouble(), r.Count(status.Unknown)
+	works, trouble, unknown := r.Count(status.Works), r.Trouble(), r.Count(status.Unknown)
 	switch {
-	case trouble == 1:
-		return worst(r), fmt.Sprintf(l.Say("1 of %d endpoints has trouble", "%d 个接口中有 1 个异常"), all)
-	case trouble > 0 && l == i18n.Chinese:
-		return worst(r), fmt.Sprintf("%d 个接口中有 %d 个异常", all, trouble)
 	case trouble > 0:
-		return worst(r), fmt.Sprintf("%d of %d endpoints have trouble", trouble, all)
-	case unknown == all:
+		return worst(r), fmt.Sprintf(l.Say("%d of %d endpoints work", "%[2]d 个接口中 %[1]d 个正常"), works, works+trouble)
+	case works == 0:
 		return status.Unknown, l.Say("Nobody has asked yet", "尚无调用记录")
 	case unknown > 0:
 		return status.Works, l.Say("No endpoint has trouble", "未发现接口异常")
@@ -183,20 +175,24 @@ func headline(l i18n.Language, r *status.Report) (status.State, string) {
 
 // worst is the worst state of any endpoint.
 func worst(r *status.Report) status.State {
-	if r.Count(status.Failing) > 0 {
-		return status.Failing
+	for _, s := range []status.State{status.Failing, status.Stale} {
+		if r.Count(s) > 0 {
+			return s
+		}
 	}
-	return status.Stale
+	return status.Fallback
 }
 
 func stateWord(l i18n.Language, s status.State) string {
 	switch s {
 	case status.Works:
 		return l.Say("Works", "正常")
+	case status.Fallback:
+		return l.Say("Answers from a fallback", "备用响应")
 	case status.Stale:
 		return l.Say("Older responses", "响应较旧")
 	case status.Failing:
-		return l.Say("Failing", "故障")
+		return l.Say("Failing", "暂不可用")
 	case status.Unknown:
 	}
 	return l.Say("No data", "暂无数据")

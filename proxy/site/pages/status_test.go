@@ -94,6 +94,8 @@ func TestStatusPage(t *testing.T) {
 	s := setOf(t, c)
 	good, bad := reportOf(c, func(string) string { return "w" }), reportOf(c, goes)
 	quiet, some := reportOf(c, func(string) string { return "" }), reportOf(c, func(name string) string { return map[string]string{"ip": "ww"}[name] })
+	last := reportOf(c, func(string) string { return "w" })
+	last.Endpoints[0].State = status.Fallback
 	one := reportOf(c, func(name string) string { return map[string]string{"ip": "f"}[name] })
 	all := map[string]string{}
 	for _, row := range []struct {
@@ -104,14 +106,15 @@ func TestStatusPage(t *testing.T) {
 		{"good", good, []string{"All endpoints work", "Uptime 100%", "None in the last 90 days"}, []string{"所有接口工作正常", "可用率 100%", "过去 90 天无故障"}},
 		{"quiet", quiet, []string{"Nobody has asked yet", "No calls in the last 90 days"}, []string{"尚无调用记录", "过去 90 天无调用"}},
 		{"some", some, []string{"No endpoint has trouble", "19 endpoints were not called. As of"}, []string{"未发现接口异常", "19 个接口尚无调用。统计截至"}},
-		{"one", one, []string{"1 of 20 endpoints has trouble", `<a href="#at-ip">`}, []string{"20 个接口中有 1 个异常"}},
+		{"one", one, []string{"0 of 1 endpoints work", "19 endpoints were not called"}, []string{"1 个接口中 0 个正常"}},
+		{"last", last, []string{"19 of 20 endpoints work", `<h1 class="fallback">`, "</svg> Answers from a fallback</p>"}, []string{"</svg> 备用响应</p>"}},
 		{
 			"bad", bad,
 			[]string{
-				"2 of 20 endpoints have trouble", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older responses, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older responses, 100% failed</title>",
+				"16 of 18 endpoints work", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older responses, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older responses, 100% failed</title>",
 				"</svg> IP address lookup: Failing</h3>", "</svg> The news in 60 seconds: Older responses</h3>", "<li>Mar 2 09:20 UTC until now</li>", "Parcel tracking, On this day: Failing (over)</h3>", "<li>On this day: Failing, Jan 4 09:20 – Jan 7 10:25 UTC</li>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
 			},
-			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，响应较旧 80%，失败 0%</li>", "</svg> IP 归属地查询：故障</h3>", "</svg> 60 秒读世界：响应较旧</h3>", "<li>3 月 2 日 17:20（北京时间）至今</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
+			[]string{"18 个接口中 16 个正常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，响应较旧 80%，失败 0%</li>", "</svg> IP 归属地查询：暂不可用</h3>", "</svg> 60 秒读世界：响应较旧</h3>", "<li>3 月 2 日 17:20（北京时间）至今</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
 		},
 	} {
 		for l, parts := range map[i18n.Language][]string{i18n.English: row.en, i18n.Chinese: row.zh} {
@@ -133,7 +136,7 @@ func TestTroubleComesFirst(t *testing.T) {
 	text := statusPage(t, setOf(t, c), i18n.English, reportOf(c, goes))
 	at := 0
 	for _, part := range []string{
-		`href="#at-ip"`, `href="#at-60s"`, ">Incidents now<", "IP address lookup: Failing</h3>", `id="title-trouble">In trouble<`, `id="at-ip"`, `id="at-60s"`,
+		">Incidents now<", "IP address lookup: Failing</h3>", `id="title-trouble">In trouble<`, `id="at-ip"`, `id="at-60s"`,
 		`<h2 id="title-`, `id="at-kd"`, `id="incidents"`, "Parcel tracking, On this day: Failing (over)</h3>",
 	} {
 		next := strings.Index(text[at:], part)
@@ -190,7 +193,7 @@ func TestStatusInABrowser(t *testing.T) {
 	}
 	for _, lang := range []string{"zh", "en"} {
 		b.Goto(t, site.URL+"/tools/status?lang="+lang)
-		b.Text(t, "#headline h1", map[string]string{"zh": "2 个异常", "en": "2 of 20"}[lang])
+		b.Text(t, "#headline h1", map[string]string{"zh": "16 个正常", "en": "16 of 18"}[lang])
 		b.AxeInEveryLook(t)
 		pictures(t, b, "status-"+lang)
 	}
@@ -199,12 +202,12 @@ func TestStatusInABrowser(t *testing.T) {
 	browsertest.Value[any](t, b, "document.activeElement.blur()")
 	now.Store(reportOf(c, func(string) string { return strings.Repeat("w", 79) + "s" }))
 	browsertest.Value[any](t, b, "tick()")
-	b.Text(t, "#headline h1", "20 of 20")
+	b.Text(t, "#headline h1", "0 of 20")
 	b.Until(t, `document.querySelector("#at-ip details").open && document.querySelector("#at-ip .stale")`)
 	b.Sound(t)
 	b.Script(t, false)
 	b.Goto(t, site.URL+"/tools/status?lang=zh")
-	b.Text(t, "#headline h1", "20 个异常")
+	b.Text(t, "#headline h1", "0 个正常")
 	b.Sound(t)
 }
 

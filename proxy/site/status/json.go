@@ -8,7 +8,7 @@ import (
 // document is status.json.
 type document struct {
 	At      time.Time `json:"at"`
-	Trouble int       `json:"trouble"` // endpoints that are stale or failing now
+	Trouble int       `json:"trouble"` // endpoints that are in trouble now
 	// From is when the first of the bars begins, and Seconds how long each lasts.
 	From    time.Time `json:"from"`
 	Seconds int       `json:"seconds"`

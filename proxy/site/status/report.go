@@ -13,6 +13,8 @@ type Subject struct {
 	Name string
 	// Blocked means that none of its sources may be called at present.
 	Blocked bool
+	// Fallback means that a last resort gave all answers lately.
+	Fallback bool
 }
 
 // Report is what the public is told.
@@ -52,6 +54,9 @@ func Of(v *View, r *Record, at time.Time, subjects []Subject) Report {
 	for _, s := range subjects {
 		line, p := v.Endpoints[s.Name], r.of(s.Name)
 		e := Endpoint{Name: s.Name, State: stateNow(p, at, s.Blocked)}
+		if s.Fallback && e.State == Works {
+			e.State = Fallback
+		}
 		e.addHalfHours(&line)
 		e.addDays(p, number(out.FirstDay, day))
 		out.Endpoints = append(out.Endpoints, e)
@@ -98,7 +103,7 @@ func (r *Report) Count(s State) (n int) {
 }
 
 // Trouble is how many endpoints are in trouble.
-func (r *Report) Trouble() int { return r.Count(Stale) + r.Count(Failing) }
+func (r *Report) Trouble() int { return r.Count(Fallback) + r.Count(Stale) + r.Count(Failing) }
 
 // Updated is when something was last found out about any incident, or else when the record began.
 func (r *Report) Updated() time.Time {

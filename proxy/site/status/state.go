@@ -11,6 +11,8 @@ const (
 	Unknown State = iota
 	// Works: requests are answered as they should be.
 	Works
+	// Fallback: requests are answered, but by a last resort, because the other sources fail.
+	Fallback
 	// Stale: requests are answered, but with older answers, because the sources fail.
 	Stale
 	// Failing: requests are not answered.
@@ -19,7 +21,7 @@ const (
 
 // String is the state's name in status.json.
 func (s State) String() string {
-	return [...]string{"unknown", "works", "stale", "failing"}[min(s, Failing)]
+	return [...]string{"unknown", "works", "fallback", "stale", "failing"}[min(s, Failing)]
 }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -33,7 +35,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Trouble reports whether somebody should be told.
-func (s State) Trouble() bool { return s >= Stale }
+func (s State) Trouble() bool { return s >= Fallback }
 
 // noticeable is the share of requests, one in so many, from which on it is a state: less than
 // that may be a single address that nobody can reach.
@@ -54,6 +56,9 @@ func stateOf(t Tally) State {
 
 // recent is how many slots, the one that is not over included, say what is now.
 const recent = 3
+
+// Recent is how much time they cover at most.
+const Recent = recent * slot
 
 // stateNow judges by the latest requests, and by whether all sources are blocked: then
 // what is answered comes of the cache, and without requests lately there is no reason to
