@@ -8,8 +8,10 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 )
 
@@ -142,6 +144,9 @@ func (t *texts) serve(w http.ResponseWriter, r *http.Request, m *message) *Refus
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(m.text)), int64(len(m.text))
 	answered := &unstored{ResponseWriter: w, status: http.StatusOK}
 	t.server.ServeHTTP(answered, inner)
+	if answered.isText() {
+		return answered.refusal(m)
+	}
 	if answered.status >= http.StatusBadRequest {
 		return &Refusal{Status: answered.status}
 	}
@@ -149,21 +154,41 @@ func (t *texts) serve(w http.ResponseWriter, r *http.Request, m *message) *Refus
 }
 
 // unstored is an answer that no cache may store, whatever the server says: it may be
-// personal.
+// personal. A mistake that the server tells in a line of text is kept back.
 type unstored struct {
 	http.ResponseWriter
 	status int
+	said   bytes.Buffer // the line
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *unstored) WriteHeader(status int) {
 	w.status = status
 	w.Header().Set("Cache-Control", "no-store")
-	w.ResponseWriter.WriteHeader(status)
+	if !w.isText() {
+		w.ResponseWriter.WriteHeader(status)
+	}
 }
 
 // Write implements http.ResponseWriter.
 func (w *unstored) Write(b []byte) (int, error) {
+	if w.isText() {
+		return w.said.Write(b)
+	}
 	w.Header().Set("Cache-Control", "no-store")
 	return w.ResponseWriter.Write(b)
+}
+
+func (w *unstored) isText() bool {
+	return w.status >= http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
+}
+
+// refusal tells in JSON-RPC what the server said in a line of text: mostly, that it has no such method.
+func (w *unstored) refusal(m *message) *Refusal {
+	f := &Refusal{Status: w.status, code: codeInvalidRequest, id: m.id, message: words.Name(strings.TrimSpace(w.said.String()))}
+	if strings.Contains(w.said.String(), "not handled") {
+		f.code, f.message = codeNoMethod, words.Sayf("there is no method %.40q; expected tools/list, tools/call, initialize or ping",
+			"没有方法 %.40q；应为 tools/list、tools/call、initialize 或 ping", m.method)
+	}
+	return f
 }

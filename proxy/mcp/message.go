@@ -18,6 +18,7 @@ const (
 
 // message is what decides how a message is treated, before it is answered.
 type message struct {
+	id        json.RawMessage // null where it is none
 	method    string
 	call      bool   // a sound one
 	tool      string // that is called; "" if none is named
@@ -38,7 +39,10 @@ func readMessage(body []byte) (*message, error) {
 	if members == nil {
 		return nil, errors.New("expected an object, got null")
 	}
-	m := &message{}
+	m := &message{id: json.RawMessage("null")}
+	if isID(members["id"]) {
+		m.id = members["id"]
+	}
 	sound := hasVersion(members["jsonrpc"]) && isID(members["id"])
 	if json.Unmarshal(members["method"], &m.method) == nil && m.method == methodCall && json.Unmarshal(members["params"], &params) == nil && sound {
 		if err := m.readCall(members, params); err != nil {

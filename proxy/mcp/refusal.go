@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
@@ -28,7 +29,8 @@ type Refusal struct {
 	// Endpoint is the one whose tool was called by mistake; "" for none.
 	Endpoint string
 
-	code    int // 0: the server of the protocol tells of it
+	code    int             // 0: the server of the protocol tells of it
+	id      json.RawMessage // of the message that it answers; nil: it belongs to none
 	message words.Text
 	wait    time.Duration // 0: trying again is of no use
 }
@@ -55,11 +57,10 @@ func unknownTool(name string) words.Text {
 	return words.Sayf("unknown tool %.40q; tools/list has those that there are", "没有名为 %.40q 的工具，可用的工具见 tools/list", name)
 }
 
-// write answers with an error of JSON-RPC that belongs to no message. Codes are the
-// contract; the words are in the caller's language.
+// write answers with an error of JSON-RPC. Codes are the contract; the words are in the caller's language.
 func (f *Refusal) write(w http.ResponseWriter, in i18n.Choice) {
 	body, _ := plainjson.Marshal(ordered{ // nothing in it that cannot be JSON
-		{Name: "jsonrpc", Value: "2.0"}, {Name: "id", Value: nil},
+		{Name: "jsonrpc", Value: "2.0"}, {Name: "id", Value: f.id},
 		{Name: "error", Value: ordered{{Name: "code", Value: f.code}, {Name: "message", Value: in.Of(f.message)}}},
 	})
 	h := w.Header()
