@@ -131,7 +131,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 // TestTextsAreInTheLanguageOfTheDocument: as callers get them.
 func TestTextsAreInTheLanguageOfTheDocument(t *testing.T) {
 	c := load(t, nil)
-	for l, want := range map[i18n.Language]string{i18n.English: "Birthday: 1990-01-01", i18n.Chinese: "生日：1990-01-01"} {
+	for l, want := range map[i18n.Language]string{i18n.English: "Birthday: 1980-05-05", i18n.Chinese: "生日：1980-05-05"} {
 		doc := parse(t, c.document(t, func(c *Config) { c.Language = l }))
 		example := fmt.Sprint(doc.Paths.Find("/api/sfz").Get.Responses.Status(http.StatusOK).Value.Content["text/plain"].Example)
 		if !strings.Contains(example, want) {
