@@ -29,7 +29,8 @@ func TestREADMEHasTheTables(t *testing.T) {
 	for _, c := range []struct{ file, part, table string }{
 		{readmes[0], "endpoints", endpointTable(set, false)},
 		{readmes[1], "endpoints", endpointTable(set, true)},
-		{"../../deploy/settings.md", "variables", variableTable(set)},
+		{"../../deploy/settings.md", "variables", variableTable(set, false)},
+		{"../../deploy/settings.zh-CN.md", "variables", variableTable(set, true)},
 	} {
 		golden(t, c.file, between(t, readFile(t, c.file), c.part, c.table))
 	}
@@ -65,11 +66,20 @@ func endpointTable(set *catalog.Catalog, zh bool) string {
 }
 
 // variableTable lists what only an operator can give, as Markdown.
-func variableTable(set *catalog.Catalog) string {
+func variableTable(set *catalog.Catalog, zh bool) string {
+	head, toChinese := "| variable | what | where to get it | without it |", strings.NewReplacer()
+	if zh {
+		head = "| 变量 | 用途 | 申请地址 | 没有它时 |"
+		toChinese = strings.NewReplacer("(free)", "（免费）", "(paid)", "（收费）", "(own)", "（自建）", "left out: ", "停用 ", "asked without it: ", "不带它调用 ", "; ", "；", ", ", "、")
+	}
 	var b strings.Builder
-	b.WriteString("| variable | what | where to get it | without it |\n|---|---|---|---|\n")
+	b.WriteString(head + "\n|---|---|---|---|\n")
 	for _, v := range set.Variables() {
-		fmt.Fprintf(&b, "| `%s` | %s<br>%s<br>`%s` | %s (%s) | %s |\n", v.Name, v.EN, v.ZH, v.Example, v.From, v.Cost, consequence(&v))
+		about := v.EN
+		if zh {
+			about = v.ZH
+		}
+		fmt.Fprintf(&b, "| `%s` | %s<br>`%s` | %s %s | %s |\n", v.Name, about, v.Example, v.From, toChinese.Replace("("+v.Cost+")"), toChinese.Replace(consequence(&v)))
 	}
 	return b.String()
 }
