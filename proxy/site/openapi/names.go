@@ -1,9 +1,14 @@
 package openapi
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"sundry/upstreams/lib/plainjson"
 )
 
 // operationID names the operation of an endpoint, as generated clients do their
@@ -46,7 +51,12 @@ func pascal(endpoint string) string {
 // notInNames are the letters that names of examples do not have.
 var notInNames = regexp.MustCompile("[^a-z0-9]+")
 
-// exampleName names an example by its title in English: "As text" is as_text.
-func exampleName(title string) string {
-	return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(title), "_"), "_")
+// exampleName names an example by its title in English, and by its number where another one has that name: "As text" is
+// as_text, or as_text_2.
+func exampleName(title string, others plainjson.Object) string {
+	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(title), "_"), "_")
+	if name != "" && !slices.ContainsFunc(others, func(m plainjson.Member) bool { return m.Name == name }) {
+		return name
+	}
+	return cmp.Or(name, "call") + "_" + strconv.Itoa(len(others)+1)
 }

@@ -15,6 +15,7 @@ import (
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/catalog/catalogtest"
 	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // described is a catalog, with its recorded exchanges.
@@ -260,8 +261,13 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for title, want := range map[string]string{"As text": "as_text", "An IPv4 address": "an_ipv4_address", "?type=svg": "type_svg"} {
-		if got := exampleName(title); got != want {
+		if got := exampleName(title, nil); got != want {
 			t.Errorf("%s: %s, want %s", title, got, want)
+		}
+	}
+	for title, want := range map[string]string{"As-text": "as_text_2", "默认": "call_2"} {
+		if got := exampleName(title, plainjson.Object{{Name: "as_text"}}); got != want {
+			t.Errorf("%s beside as_text: %s, want %s", title, got, want)
 		}
 	}
 }

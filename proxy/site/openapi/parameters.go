@@ -77,7 +77,7 @@ func (o *operation) examplesOf(p *catalog.Param) plainjson.Object {
 			continue
 		}
 		seen = append(seen, v)
-		out = append(out, plainjson.Member{Name: exampleName(c.EN), Value: example{o.Say(c.EN, c.ZH), apidoc.Value(p, v)}})
+		out = append(out, plainjson.Member{Name: exampleName(c.EN, out), Value: example{o.Say(c.EN, c.ZH), apidoc.Value(p, v)}})
 	}
 	if len(out) == 0 {
 		out = plainjson.Object{{Name: "example", Value: example{o.Say("A value", "示例值"), apidoc.Value(p, p.Example)}}}
