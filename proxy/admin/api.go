@@ -126,12 +126,16 @@ func (a *api) serveJSON(h func(*http.Request) (any, error)) http.Handler {
 			v = newErrorView(err, in)
 			w.Header().Set("Content-Language", in.Tag())
 		}
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		w.WriteHeader(status)
-		if err := plainjson.NewEncoder(w).Encode(v); err != nil {
+		if err := writeJSON(w, status, v); err != nil {
 			a.Log.Debug("admin answer", "error", err)
 		}
 	})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	return plainjson.NewEncoder(w).Encode(v)
 }
 
 // decodeBody reads a JSON body; unknown fields are errors.

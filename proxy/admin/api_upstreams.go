@@ -28,8 +28,6 @@ type sourceView struct {
 	Chain    string `json:"chain"`
 	Source   string `json:"source"`
 	Host     string `json:"host,omitempty"`
-	// LastResort is asked where all others have failed.
-	LastResort bool `json:"last_resort,omitempty"`
 	// Missing is the environment variable of the key without which the source is
 	// left out.
 	Missing string `json:"missing,omitempty"`
@@ -102,7 +100,7 @@ func (a *api) breakers(state string) []string {
 }
 
 func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView {
-	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing, LastResort: s.LastResort}
+	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing}
 	if h := s.Kind.Host; h != nil {
 		v.Host = h.Name
 	}

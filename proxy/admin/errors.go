@@ -8,7 +8,6 @@ import (
 	"sundry/metrics/words"
 	"sundry/proxy/live"
 	"sundry/proxy/site/i18n"
-	"sundry/upstreams/lib/plainjson"
 )
 
 // requestError is a request that is refused, with the status of its answer.
@@ -93,9 +92,7 @@ func refuseBefore(w http.ResponseWriter, r *http.Request, status int, message wo
 		http.Error(w, in.Of(message), status)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	_ = plainjson.NewEncoder(w).Encode(errorView{Error: in.Of(message)}) // the caller is gone
+	_ = writeJSON(w, status, errorView{Error: in.Of(message)}) // a failed write has no reader
 }
 
 // choose is the language of an answer. Its field Vary says on what that depends.

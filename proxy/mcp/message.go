@@ -18,7 +18,7 @@ const (
 
 // message is what decides how a message is treated, before it is answered.
 type message struct {
-	id        json.RawMessage // null where it is none
+	id        json.RawMessage // nil: it has none
 	method    string
 	call      bool   // a sound one
 	tool      string // that is called; "" if none is named
@@ -39,11 +39,11 @@ func readMessage(body []byte) (*message, error) {
 	if members == nil {
 		return nil, errors.New("expected an object, got null")
 	}
-	m := &message{id: json.RawMessage("null")}
-	if isID(members["id"]) {
-		m.id = members["id"]
+	m := &message{}
+	if id := members["id"]; isID(id) {
+		m.id = id
 	}
-	sound := hasVersion(members["jsonrpc"]) && isID(members["id"])
+	sound := hasVersion(members["jsonrpc"]) && m.id != nil
 	if json.Unmarshal(members["method"], &m.method) == nil && m.method == methodCall && json.Unmarshal(members["params"], &params) == nil && sound {
 		if err := m.readCall(members, params); err != nil {
 			return nil, err

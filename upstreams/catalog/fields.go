@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -64,7 +63,8 @@ func (s fieldSpecs) compile(path string, problems *declare.Problems) []*Field {
 	var out []*Field
 	for i := range s {
 		name, spec := s[i].Name, &s[i].Value
-		f := &Field{Name: name.Value, EN: cmp.Or(spec.EN, spec.ZH), ZH: cmp.Or(spec.ZH, spec.EN), Is: spec.Is, Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
+		about := declare.InLanguages{EN: spec.EN, ZH: spec.ZH}.Text()
+		f := &Field{Name: name.Value, EN: about.EN(), ZH: about.ZH(), Is: spec.Is, Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
 		at := strings.TrimPrefix(path+"."+f.Name, ".")
 		if f.Counts != "" && !slices.ContainsFunc(s, func(o declare.Member[fieldSpec]) bool { return o.Name.Value == f.Counts }) {
 			problems.Add(spec.Counts.Line, "fields: %s: counts: expected the name of a list beside it, got %q", at, f.Counts)

@@ -94,15 +94,16 @@ func (g *groupSpec) compile(file int, problems *declare.Problems) Group {
 		}
 		return builtin[i]
 	}
+	title := declare.InLanguages{EN: g.own.EN, ZH: g.own.ZH}.Text()
 	switch {
 	case i >= 0:
 		problems.Add(line, "group: %s is built in, with its own titles; expected group: %s, or another name", g.name.Value, g.name.Value)
 	case !endpointName.MatchString(g.name.Value):
 		problems.Add(line, "group: name: expected lower-case letters, digits and hyphens, for example tools, got %q", g.name.Value)
-	case g.own.EN+g.own.ZH == "":
+	case title.IsZero():
 		problems.Add(line, "group: %s: expected a title, for example {name: tools, en: Tools, zh: 工具}", g.name.Value)
 	}
-	return Group{Name: g.name.Value, EN: cmp.Or(g.own.EN, g.own.ZH), ZH: cmp.Or(g.own.ZH, g.own.EN)}
+	return Group{Name: g.name.Value, EN: title.EN(), ZH: title.ZH()}
 }
 
 func groupNames(groups []Group) string {

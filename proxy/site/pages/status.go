@@ -164,23 +164,13 @@ func headline(l i18n.Language, r *status.Report) (status.State, string) {
 	works, trouble, unknown := r.Count(status.Works), r.Trouble(), r.Count(status.Unknown)
 	switch {
 	case trouble > 0:
-		return worst(r), fmt.Sprintf(l.Say("%d of %d endpoints work", "%[2]d 个接口中 %[1]d 个正常"), works, works+trouble)
+		return r.Worst(), fmt.Sprintf(l.Say("%d of %d endpoints work", "%[2]d 个接口中 %[1]d 个正常"), works, works+trouble)
 	case works == 0:
 		return status.Unknown, l.Say("Nobody has asked yet", "尚无调用记录")
 	case unknown > 0:
 		return status.Works, l.Say("No endpoint has trouble", "未发现接口异常")
 	}
 	return status.Works, l.Say("All endpoints work", "所有接口工作正常")
-}
-
-// worst is the worst state of any endpoint.
-func worst(r *status.Report) status.State {
-	for _, s := range []status.State{status.Failing, status.Stale} {
-		if r.Count(s) > 0 {
-			return s
-		}
-	}
-	return status.Fallback
 }
 
 func stateWord(l i18n.Language, s status.State) string {

@@ -103,7 +103,22 @@ func (r *Report) Count(s State) (n int) {
 }
 
 // Trouble is how many endpoints are in trouble.
-func (r *Report) Trouble() int { return r.Count(Fallback) + r.Count(Stale) + r.Count(Failing) }
+func (r *Report) Trouble() (n int) {
+	for i := range r.Endpoints {
+		if r.Endpoints[i].State.Trouble() {
+			n++
+		}
+	}
+	return n
+}
+
+// Worst is the worst state of any endpoint; Unknown without any.
+func (r *Report) Worst() (worst State) {
+	for i := range r.Endpoints {
+		worst = max(worst, r.Endpoints[i].State)
+	}
+	return worst
+}
 
 // Updated is when something was last found out about any incident, or else when the record began.
 func (r *Report) Updated() time.Time {
