@@ -200,6 +200,7 @@ func TestReleaseIsAnnouncedToThoseWhoWantIt(t *testing.T) {
 
 // TestAWantedLeaseIsRenewed, as any other.
 func TestAWantedLeaseIsRenewed(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	one, two := listen(t, server.URL()), listen(t, server.URL())
 	begin := time.Now()

@@ -84,6 +84,7 @@ func TestBreakerTellsRefusalFromSilence(t *testing.T) {
 
 // TestReadsGoOnWhileWritesAreRefused on a Redis that is full, or a replica.
 func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct{ fail, recover, reply string }{
 		"OOM":       {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "-OOM"},
 		"READONLY":  {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "-READONLY"},

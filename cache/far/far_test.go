@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 
 	"github.com/alicebob/miniredis/v2"
@@ -19,7 +20,10 @@ import (
 	"sundry/cache/far/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.WaitTogether()
+	goleak.VerifyTestMain(m)
+}
 
 func open(t *testing.T, url string, change ...func(*Config)) *Tier {
 	t.Helper()
@@ -125,6 +129,7 @@ func quick(t *testing.T, tier *Tier) {
 }
 
 func TestFrozenRedis(t *testing.T) {
+	t.Parallel()
 	srv, tier := started(t)
 	tier.set("k", []byte("v"), time.Minute)
 	waittest.Until(t, "the write", func() bool { return tier.Look(t.Context(), "k", 0).Value != nil })

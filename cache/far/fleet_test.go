@@ -88,6 +88,7 @@ func TestTLS(t *testing.T) {
 
 // TestFrozenTLS: a handshake that hangs delays no caller.
 func TestFrozenTLS(t *testing.T) {
+	t.Parallel()
 	file := redistest.Certificate(t)
 	addr, options := redistest.TLS(t, file)
 	server := redistest.Start(t, options...)
@@ -143,6 +144,7 @@ func TestCluster(t *testing.T) {
 // TestClusterWithAFrozenNode: what the other node has is still read, and no
 // call is over its budget.
 func TestClusterWithAFrozenNode(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 2, "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "60000")
 	tier := open(t, "redis+cluster://"+nodes[0].Addr, func(c *Config) { c.OpenFor = 10 * time.Millisecond })
 	for i := range 20 {
@@ -217,6 +219,7 @@ func TestASlotThatMoves(t *testing.T) {
 }
 
 func TestFrozenCluster(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
 	for _, n := range nodes {
 		n.Freeze()

@@ -40,6 +40,7 @@ func mustLease(t *testing.T, tier *Tier, key string) (release func()) {
 // TestLeaseIsRenewedWhileItIsHeld: it outlives its first term, and ends with its
 // holder's.
 func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
+	t.Parallel()
 	_, tier := started(t, unhurried)
 	begin := time.Now()
 	release := mustLease(t, tier, "k")
@@ -75,6 +76,7 @@ func TestLostReplyLeavesNoLease(t *testing.T) {
 
 // TestReleaseComesThroughAfterAFreeze: a failed release is retried.
 func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	one, two := open(t, server.URL()), open(t, server.URL(), unhurried)
 	release := mustLease(t, one, "k")

@@ -105,6 +105,7 @@ func TestAQuotaIsRestored(t *testing.T) {
 }
 
 func TestAQuotaWithoutRedisIsAnErrorSoon(t *testing.T) {
+	t.Parallel()
 	server, tier := started(t)
 	server.Freeze()
 	defer server.Thaw()

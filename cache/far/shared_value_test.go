@@ -100,6 +100,7 @@ func TestSharedValueOfADeadRedisFailsSoon(t *testing.T) {
 // TestSharedValuesHaveTheirOwnTimeBudget: what is too slow for a request is not too
 // slow for them.
 func TestSharedValuesHaveTheirOwnTimeBudget(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")
 	if ok, err := d.CompareAndSwap(t.Context(), nil, []byte("v1")); !ok || err != nil {
@@ -136,6 +137,7 @@ func TestSharedValuesHaveTheirOwnTimeBudget(t *testing.T) {
 // TestWatchNoticesSilence: a connection that is open but silent is given up, and a
 // notice follows once Redis replies again, as changes may have been missed.
 func TestWatchNoticesSilence(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")
 	d.pingAfter = 20 * time.Millisecond
@@ -158,6 +160,7 @@ func TestWatchNoticesSilence(t *testing.T) {
 // TestAReadThatFailsRenewsTheSubscriptions, whose connections may be lost without having
 // been closed: a watch does not wait for its own ping.
 func TestAReadThatFailsRenewsTheSubscriptions(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")
 	d.pingAfter = time.Hour
@@ -183,6 +186,7 @@ func TestAReadThatFailsRenewsTheSubscriptions(t *testing.T) {
 // TestADamagedValueIsKept: what is repaired stands under another key afterwards, whatever it is;
 // and nothing else is replaced.
 func TestADamagedValueIsKept(t *testing.T) {
+	t.Parallel()
 	keeps := func(t *testing.T, url string) {
 		d := open(t, url).SharedValue("settings")
 		repair := func(damaged, value string, want bool) {
@@ -248,6 +252,7 @@ func TestAFullRedisIsRepairedLater(t *testing.T) {
 
 // TestTheClockOfRedis is told as entries are dated by it, however exactly that is known.
 func TestTheClockOfRedis(t *testing.T) {
+	t.Parallel()
 	tells := func(t *testing.T, url string) {
 		tier := open(t, url)
 		off, err := tier.SharedValue("settings").ClockOffset(t.Context())

@@ -25,6 +25,7 @@ func (l *longest) took(start time.Time) {
 // TestNoCallIsOverItsBudget, whatever happens to Redis meanwhile; afterwards all
 // works again.
 func TestNoCallIsOverItsBudget(t *testing.T) {
+	t.Parallel()
 	server, tier := started(t, func(c *Config) { c.Queue = 64 })
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

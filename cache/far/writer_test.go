@@ -151,6 +151,7 @@ func TestOldDeletionsAreStillCarriedOut(t *testing.T) {
 }
 
 func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	tier, err := Open(Config{URL: server.URL(), OpenFor: time.Minute}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {

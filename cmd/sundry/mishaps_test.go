@@ -92,7 +92,7 @@ func newStage(t *testing.T, redis string) *stage {
 
 // spanOf is shorter where everything is slow.
 func spanOf(n float64) time.Duration {
-	if raceDetector {
+	if longtest.Race {
 		n = max(n/2, 1)
 	}
 	return time.Duration(n * float64(time.Second))
@@ -139,7 +139,7 @@ func (s *stage) expectHitsUnchanged(t *testing.T, from, to time.Time) {
 		for at := from; at.Before(to); at = at.Add(window) {
 			got, noise := s.load.typical(0.99, kind, at, at.Add(window)), s.load.quantile(0.99, control, at.Add(-window), at.Add(2*window))
 			// The race detector makes of a mishap's little work much, beside that of other packages.
-			if allowed := max(s.before, unnoticed*noise, atLeast); got > allowed && !raceDetector {
+			if allowed := max(s.before, unnoticed*noise, atLeast); got > allowed && !longtest.Race {
 				t.Errorf("%s: p99 was %v, %v after the beginning: it was %v before, and %v without Redis", kind, got, at.Sub(from), s.before, noise)
 			}
 		}

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +14,7 @@ import (
 	"sundry/cache/far/redistest"
 	told "sundry/metrics/words"
 	"sundry/upstreams"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -26,24 +24,9 @@ func TestMain(m *testing.M) {
 	if status, ok := isProgram(); ok {
 		os.Exit(status)
 	}
-	runMoreAtOnce()
+	longtest.WaitTogether()
 	defer ballast(0)() // one for all instances: where memory is used again, each would be cleared
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
-}
-
-// runMoreAtOnce lets two tests per processor run at once, unless -parallel says how many: they wait
-// for other programs, and for seconds to pass, more than they work. With the race detector they work.
-// With four, reads from Redis begin to take longer than their usual time, and are misses.
-func runMoreAtOnce() {
-	flag.Parse()
-	given := raceDetector
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if given {
-		return
-	}
-	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err)
-	}
 }
 
 func TestReplayNeedsNothing(t *testing.T) {

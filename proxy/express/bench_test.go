@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"testing"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // still answers every request with the same bytes.
@@ -92,7 +94,7 @@ func openStill(t testing.TB, size int) *site {
 
 // TestAnAnswerAllocatesNothing counts what client and lane allocate together.
 func TestAnAnswerAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if longtest.Race {
 		t.Skip("a sync.Pool drops what it is given at random, for the race detector's sake")
 	}
 	for _, size := range []int{1 << 10, 8 << 10, 64 << 10} {

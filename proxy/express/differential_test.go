@@ -94,7 +94,7 @@ func TestPipelinesMakeNoDifference(t *testing.T) {
 	w := openTwins(t)
 	all := corpus()
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 400 {
+	for range 400 / longtest.Every(4) {
 		var text string
 		for range 2 + random.IntN(6) {
 			text += []string{hit, hit, get("/miss"), get("/medium"), all[random.IntN(len(all))]}[random.IntN(5)]
@@ -106,7 +106,7 @@ func TestPipelinesMakeNoDifference(t *testing.T) {
 		}
 		w.compare(t, append(pieces, text)...)
 	}
-	if w.lane.answered.Load() < 500 || w.lane.handled.Load() < 500 {
+	if least := int64(500 / longtest.Every(4)); w.lane.answered.Load() < least || w.lane.handled.Load() < least {
 		t.Errorf("the lane answered %d, net/http %d: hardly a comparison", w.lane.answered.Load(), w.lane.handled.Load())
 	}
 }

@@ -150,7 +150,7 @@ func TestAClientThatSpreadsIsHeldToItsLimit(t *testing.T) {
 	}{{2, limits{50, 200}}, {3, limits{50, 200}}, {3, limits{1, 5}}, {8, limits{20, 10}}, {20, limits{50, 200}}} {
 		for name, times := range spreads {
 			t.Run(name, func(t *testing.T) {
-				if row.n > 8 {
+				if row.n > 3 {
 					longtest.Story(t)
 				}
 				run(t, row.n, row.limits, func(t *testing.T, f *fleet) {

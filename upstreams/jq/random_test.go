@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // randomValues makes values that a program may meet: with the names that it reads, and
@@ -78,7 +80,7 @@ func (r *randomValues) env() *Env {
 // TestStraightOfRandomValues compares every program of the catalog that is straight, and
 // all constructs, for values that no recording has.
 func TestStraightOfRandomValues(t *testing.T) {
-	const rounds = 20
+	rounds := 20 / longtest.Every(4)
 	programs, sure := 0, 0
 	compare := func(text string, defs *Defs) {
 		q := compileText(text, defs)

@@ -21,6 +21,15 @@ func Story(t testing.TB) {
 // Stories reports whether long stories are told.
 func Stories() bool { return os.Getenv("SUNDRY_TEST_LONG") != "" && !testing.Short() }
 
+// Every is the step of a test through many cases that are alike: n, so that each nth is tried, or 1 where long
+// stories are told.
+func Every(n int) int {
+	if Stories() {
+		return 1
+	}
+	return n
+}
+
 // NotShort skips a test with -short. The reason is one like "it starts Redis".
 func NotShort(t testing.TB, reason string) {
 	t.Helper()

@@ -1,5 +1,0 @@
-//go:build !race
-
-package advise_test
-
-const raceDetector = false

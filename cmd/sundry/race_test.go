@@ -1,6 +1,0 @@
-//go:build race
-
-package main
-
-// raceDetector slows everything down.
-const raceDetector = true

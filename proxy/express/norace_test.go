@@ -1,5 +1,0 @@
-//go:build !race
-
-package express
-
-const raceDetector = false
