@@ -200,10 +200,16 @@ func TestStatusInABrowser(t *testing.T) {
 	b.Press(t, "#at-ip summary")
 	b.Until(t, `document.querySelector("#at-ip details").open`)
 	browsertest.Value[any](t, b, "document.activeElement.blur()")
-	now.Store(reportOf(c, func(string) string { return strings.Repeat("w", 79) + "s" }))
+	late := reportOf(c, func(string) string { return strings.Repeat("w", 79) + "s" })
+	late.Endpoints[0].State = status.Fallback
+	now.Store(late)
 	browsertest.Value[any](t, b, "tick()")
 	b.Text(t, "#headline h1", "0 of 20")
 	b.Until(t, `document.querySelector("#at-ip details").open && document.querySelector("#at-ip .stale")`)
+	for _, look := range browsertest.Looks() {
+		b.As(t, look)
+		b.Until(t, `document.querySelector(".state.fallback small") && [...document.querySelectorAll(".state")].every((p) => p.scrollWidth <= p.clientWidth)`)
+	}
 	b.Sound(t)
 	b.Script(t, false)
 	b.Goto(t, site.URL+"/tools/status?lang=zh")
