@@ -197,6 +197,8 @@ func (b *browser) breaker(t *testing.T, p *instance) {
 	b.outcome("the breaker was reset")
 	b.until(row(failing) + `.includes("closed")`)
 	b.until(`document.title === "Sundry console"`)
+	b.press(`button[aria-label="Only those in trouble Sources"]`)
+	b.until(`/all breakers closed; (\d+) sources? in trouble\.$/.exec(document.querySelector("#panel section p").textContent)?.[1] === String(document.querySelectorAll("[data-table=sources] tbody tr").length)`)
 	const host = "wp.shanhutech.cn"
 	b.press(`button[aria-label="Change… ` + host + `"]`)
 	b.press("dialog button[type=submit]")
@@ -321,6 +323,11 @@ func (b *browser) chinese(t *testing.T) {
 	b.text("tbody", "硬清除")
 	b.tab("failures")
 	b.text("tbody", "未放行")
+	b.text("tbody", "熔断器已断开")
+	b.until(`!/injected fault|circuit breaker/.test(document.querySelector("tbody").textContent)`) // said in Chinese
+	b.press(`button[aria-expanded=false][aria-label$="wpcat/wallpaper-360"]`)
+	b.text("tbody", "injected fault")
+	b.press(`button[aria-expanded=true]`)
 	b.press("#language")
 	b.until(`document.documentElement?.lang === "en-GB"`)
 	b.tab("endpoints")

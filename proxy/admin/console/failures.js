@@ -59,11 +59,11 @@ function cause({ key, first: f, all }, refresh) {
     if (!opened.delete(key)) opened.add(key);
     refresh();
   };
-  const open = opened.has(key), sources = [...new Set(all.map((f) => f.source))].sort();
+  const open = opened.has(key), sources = [...new Set(all.map((f) => f.source))].sort(), words = inWords(f.error);
   return h("li", { key },
     h("div", { class: "row" }, badge("bad", "✕", result(f.result)), h("span", { class: "mono words" }, sources.join(t(", "))),
       button(open ? t("Hide") : t("Show {n}", { n: all.length }), t("The single attempts"), toggle, { "aria-expanded": String(open), about: `${f.endpoint}/${sources.join(t(", "))}` })),
-    f.error !== f.result && [inWords(f.error) !== f.error && h("div", null, inWords(f.error)), h("div", { class: "words", lang: "en" }, f.error)],
+    f.error !== f.result && [h("div", { class: "words", lang: words === f.error && "en" }, words), open && words !== f.error && h("div", { class: "soft words", lang: "en" }, f.error)],
     open && single(all, sources.length > 1, refresh));
 }
 

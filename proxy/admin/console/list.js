@@ -14,8 +14,8 @@ export const find = (name, text) => Object.assign(stateOf(name), { filter: text,
 
 // list shows rows {key, class, cells, sort, words, trouble, quiet}: sort has a value for each column,
 // words are what is filtered by. At first those with more trouble come first, and those that are quiet
-// are folded away.
-export function list(name, label, heads, rows, refresh, empty) {
+// are folded away; calm is said where all are.
+export function list(name, label, heads, rows, refresh, empty, calm = t("None is in trouble.")) {
   const state = stateOf(name);
   const wanted = state.filter.trim().toLowerCase();
   const found = rows.filter((row) => row.words.toLowerCase().includes(wanted)).sort((a, b) => compare(a, b, state));
@@ -35,7 +35,7 @@ export function list(name, label, heads, rows, refresh, empty) {
   return [
     h("div", { class: "bar-row", key: "bar" }, h("label", null, t("Filter"), " ", filter), h("label", null, t("Order by"), " ", order),
       h("span", { class: "soft", role: "status" }, t("{shown} of {all}", { shown: shown.length, all: rows.length }))),
-    table(label, heads, shown, folds ? t("None is in trouble.") : empty, { name, state, sortable, sortBy }),
+    table(label, heads, shown, folds ? calm : empty, { name, state, sortable, sortBy }),
     folds && h("p", { key: "fold", class: "fold" }, button(state.all ? t("Only those in trouble") : t("Show all {n}", { n: rows.length }), label, () => change({ all: !state.all }), { "aria-expanded": String(state.all), about: label })),
   ];
 }

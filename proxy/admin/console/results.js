@@ -11,7 +11,8 @@ export const result = (name) => words[name] ?? name;
 // causes that are frequent, by what the program says of them in English.
 const causes = [
   [/connection refused/, t("connection refused")], [/no such host|^lookup /, t("the host's name was not found (DNS)")], [/tls: |x509: /, t("TLS or the certificate failed")],
-  [/deadline exceeded|timeout|timed out/i, t("no reply in time")], [/connection reset|EOF|broken pipe/, t("the connection broke off")], [/circuit breaker open/, t("the breaker is open")],
+  [/deadline exceeded|timeout|timed out/i, t("no reply in time")], [/connection reset|EOF|broken pipe/, t("the connection broke off")], [/circuit breaker (is )?open/, t("the breaker is open")], [/held open by an operator/, t("the breaker is held open")],
+  [/a page titled/, t("a web page, not the data")],
   [/^(body as|body:|map:|var |the answer )/, t("the body is not as expected")],
 ];
 

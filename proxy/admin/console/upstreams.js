@@ -20,14 +20,21 @@ export const load = () => read("upstreams");
 export function view({ hosts, sources }, { overview, refresh }) {
   const state = Object.fromEntries(hosts.map((host) => [host.name, host.state]));
   const using = (host) => sources.filter((s) => s.host === host.name).map((s) => `${s.endpoint}/${s.source}`).join(" ");
+  const rows = sources.map((s) => sourceRow(s, state[s.host], overview.grafana));
   return [
-    h("section", { key: "hosts" }, h("h2", null, t("Hosts")),
-      h("p", { class: "soft" }, `${plural(hosts.length, "host")}${t("; ")}${breakers(overview).map(([text, names]) => `${text}${t(": ")}${names.join(t(", "))}`).join(t("; ")) || t("all breakers closed")}${t(".")}`),
-      list("hosts", t("Hosts"), [t("Host"), t("Breaker"), t("Held"), t("Change")], hosts.map((host) => ({ key: host.name, class: { open: "trouble", "half-open": "caution" }[host.state], cells: hostCells(host, refresh), words: `${host.name} ${host.state} ${using(host)}`, sort: [host.name, host.state, host.force], trouble: { open: 2, "half-open": 1 }[host.state] ?? 0, quiet: host.state === "closed" && host.force === "auto" })), refresh, t("No host matches."))),
+    h("section", { key: "hosts" }, h("h2", null, t("Hosts")), h("p", { class: "soft" }, headline(hosts.length, overview, rows)),
+      list("hosts", t("Hosts"), [t("Host"), t("Breaker"), t("Held"), t("Change")], hosts.map((host) => ({ key: host.name, class: { open: "trouble", "half-open": "caution" }[host.state], cells: hostCells(host, refresh), words: `${host.name} ${host.state} ${using(host)}`, sort: [host.name, host.state, host.force], trouble: { open: 2, "half-open": 1 }[host.state] ?? 0, quiet: host.state === "closed" && host.force === "auto" })), refresh, t("No host matches."), t("No breaker is open or held."))),
     h("section", { key: "sources" }, h("h2", null, t("Sources")),
       h("p", { class: "soft legend" }, t("Latest attempts, oldest first, {n} at most; each is a call of the source, for a request or a refresh.", { n: slots }), " ", example("bar", t("answered")), example("bar none", t("negative")), example("cross", t("failed"))),
-      list("sources", t("Sources"), [t("Source"), t("Host"), t("Latest attempts"), t("Last result"), t("Last error")], sources.map((s) => sourceRow(s, state[s.host], overview.grafana)), refresh, t("No source matches."))),
+      list("sources", t("Sources"), [t("Source"), t("Host"), t("Latest attempts"), t("Last result"), t("Last error")], rows, refresh, t("No source matches."))),
   ];
+}
+
+// headline counts as in trouble the sources that the list below it shows as such.
+function headline(hosts, overview, sources) {
+  const open = breakers(overview).map(([text, names]) => `${text}${t(": ")}${names.join(t(", "))}`);
+  const bad = sources.filter((row) => !row.quiet).length;
+  return [plural(hosts, "host"), ...(open.length > 0 ? open : [t("all breakers closed")]), bad > 0 && t("{n} source in trouble|{n} sources in trouble", { n: bad })].filter(Boolean).join(t("; ")) + t(".");
 }
 
 const breakerWords = { closed: t("closed"), open: t("open"), "half-open": t("half-open") };
@@ -110,7 +117,7 @@ function sourceCells(s, state, address) {
       (s.drift ?? []).map((d) => h("div", null, badge("warn", "≠", t("{field} is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), t("Its latest replies differ from the recorded ones in a field that the mapping reads"))))],
     s.host ? [h("span", { class: "mono soft words" }, s.host), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) })), state !== "closed" && h("div", null, breakerBadge(state))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, t("no calls yet")),
-    latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
+    latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms · ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
     s.last_error ? [h("div", { class: "words", title: s.last_error }, s.last_error_result === latest.result ? cause(s.last_error) : said(s.last_error_result, s.last_error)), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),
   ];
 }
@@ -130,7 +137,7 @@ function spark(all) {
   return [svg("svg", { class: "spark", viewBox: `0 0 ${slots * step} ${height}`, role: "img", "aria-label": label },
     svg("title", null, label), svg("path", { class: "base", d: `M0 ${height - 0.5}H${slots * step}` }),
     recent.map((a, i) => mark(a, (from + i) * step, Math.max(2, (a.ms / most) * (height - 2))))),
-  h("div", { class: "soft" }, `${recent.length} · `, h("span", { class: bad > 0 && "bad" }, t("{bad} failed", { bad })), middle.replace(/^[,，]/, " ·"))];
+  h("div", { class: "soft" }, `${recent.length} · `, h("span", { class: bad > 0 && "bad" }, t("{bad} failed", { bad })), middle.replace(/^[,，] ?/, " · "))];
 }
 
 function mark(a, x, high) {

@@ -104,6 +104,8 @@ type statusRow struct {
 	Card homeEndpoint
 	Is   *status.Endpoint
 	Bars statusBars
+	// Since says when its trouble began; "": it has none, or nobody knows.
+	Since string
 }
 
 // statusTime is a time in the time zone that readers of a language expect.
@@ -142,11 +144,11 @@ func (v *statusView) addGroups(l i18n.Language, groups []homeGroup, of map[strin
 			}
 			bars := barsOf(e.Bars)
 			bars.Notes = notesOf(l, v.Report, e)
-			into := &group
+			into, since := &group, ""
 			if e.State.Trouble() {
-				into = &trouble
+				into, since = &trouble, sinceWords(l, v.TroubleSince(card.Name), v.At)
 			}
-			into.Rows = append(into.Rows, statusRow{card, e, bars})
+			into.Rows = append(into.Rows, statusRow{card, e, bars, since})
 		}
 		if group.Rows != nil {
 			v.Groups = append(v.Groups, group)
@@ -186,6 +188,18 @@ func stateWord(l i18n.Language, s status.State) string {
 	case status.Unknown:
 	}
 	return l.Say("No data", "暂无数据")
+}
+
+// sinceWords says when something began, with the day where that is not today; "" where nobody knows.
+func sinceWords(l i18n.Language, from, now time.Time) string {
+	if from.IsZero() {
+		return ""
+	}
+	at, words := timeIn(l, from), ""
+	if at.Date != timeIn(l, now).Date {
+		words = at.Date + " "
+	}
+	return fmt.Sprintf(l.Say("since %s UTC", "自 %s 起"), words+at.Clock)
 }
 
 // notesOf says of each day whose bar shows trouble what it was, the latest first.

@@ -111,10 +111,10 @@ func TestStatusPage(t *testing.T) {
 		{
 			"bad", bad,
 			[]string{
-				"16 of 18 endpoints work", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older responses, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older responses, 100% failed</title>",
-				"</svg> IP address lookup: Failing</h3>", "</svg> The news in 60 seconds: Older responses</h3>", "<li>Mar 2 09:20 UTC until now</li>", "Parcel tracking, On this day: Failing (over)</h3>", "<li>On this day: Failing, Jan 4 09:20 – Jan 7 10:25 UTC</li>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
+				"16 of 18 endpoints work", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble (UTC): 4", "<li>Feb 21: 20% worked, 80% got older responses, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older responses, 100% failed</title>",
+				"</svg> IP address lookup: Failing</h3>", "</svg> Failing <small>since 09:20 UTC</small></p>", "</svg> Older responses <small>since Mar 1 09:20 UTC</small></p>", "</svg> The news in 60 seconds: Older responses</h3>", "<li>Mar 2 09:20 UTC until now</li>", "Parcel tracking, On this day: Failing (over)</h3>", "<li>On this day: Failing, Jan 4 09:20 – Jan 7 10:25 UTC</li>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
 			},
-			[]string{"18 个接口中 16 个正常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，响应较旧 80%，失败 0%</li>", "</svg> IP 归属地查询：暂不可用</h3>", "</svg> 60 秒读世界：响应较旧</h3>", "<li>3 月 2 日 17:20（北京时间）至今</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
+			[]string{"18 个接口中 16 个正常", ">18:20</time>（北京时间）", "有异常的日期（UTC）：4", "<li>2 月 21 日：正常 20%，响应较旧 80%，失败 0%</li>", "</svg> IP 归属地查询：暂不可用</h3>", "</svg> 暂不可用 <small>自 17:20 起</small></p>", "</svg> 60 秒读世界：响应较旧</h3>", "<li>3 月 2 日 17:20（北京时间）至今</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
 		},
 	} {
 		for l, parts := range map[i18n.Language][]string{i18n.English: row.en, i18n.Chinese: row.zh} {
@@ -200,10 +200,16 @@ func TestStatusInABrowser(t *testing.T) {
 	b.Press(t, "#at-ip summary")
 	b.Until(t, `document.querySelector("#at-ip details").open`)
 	browsertest.Value[any](t, b, "document.activeElement.blur()")
-	now.Store(reportOf(c, func(string) string { return strings.Repeat("w", 79) + "s" }))
+	late := reportOf(c, func(string) string { return strings.Repeat("w", 79) + "s" })
+	late.Endpoints[0].State = status.Fallback
+	now.Store(late)
 	browsertest.Value[any](t, b, "tick()")
 	b.Text(t, "#headline h1", "0 of 20")
 	b.Until(t, `document.querySelector("#at-ip details").open && document.querySelector("#at-ip .stale")`)
+	for _, look := range browsertest.Looks() {
+		b.As(t, look)
+		b.Until(t, `document.querySelector(".state.fallback small") && [...document.querySelectorAll(".state")].every((p) => p.scrollWidth <= p.clientWidth)`)
+	}
 	b.Sound(t)
 	b.Script(t, false)
 	b.Goto(t, site.URL+"/tools/status?lang=zh")

@@ -112,6 +112,18 @@ func (r *Report) Trouble() (n int) {
 	return n
 }
 
+// TroubleSince is when an endpoint got into the trouble that is not over; the zero time: it is not known.
+func (r *Report) TroubleSince(name string) time.Time {
+	for i := range r.Incidents {
+		for _, s := range r.Incidents[i].Spells {
+			if s.Endpoint == name && !s.Over {
+				return s.From
+			}
+		}
+	}
+	return time.Time{}
+}
+
 // Worst is the worst state of any endpoint; Unknown without any.
 func (r *Report) Worst() (worst State) {
 	for i := range r.Endpoints {
