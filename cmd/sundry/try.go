@@ -35,7 +35,8 @@ func (t *tryCmd) Run(w *process) error {
 	if err != nil {
 		return misused(err)
 	}
-	out := &printer{w: w, form: load.Input.Form.Chain.JSON()}
+	chain := load.Input.Form.Chain
+	out := &printer{w: w, form: chain.JSON(), asked: load.Input.Endpoint.AskedForms(chain)}
 	load.Watch = out.attempt
 	start := time.Now()
 	content, err := load.Load(w.ctx, false)
@@ -91,6 +92,8 @@ type printer struct {
 	err error
 	// form is the JSON form of the chain that was asked; nil for none.
 	form *catalog.Form
+	// asked are the forms of that chain, each as callers ask for it.
+	asked []string
 	// hide redacts the secrets of the attempts so far.
 	hide []*redact.Redactor
 }
@@ -150,12 +153,25 @@ func (p *printer) content(c *entry.Content, took time.Duration) {
 	}
 	p.printf("\n")
 	for i, f := range c.Forms {
-		for j, b := range f[:min(len(f), 3)] {
-			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i+1, j+1, len(f), b.Status, b.Type, p.clean(b.Location), len(b.Data))
-			if !strings.HasPrefix(b.Type, "image/") {
-				text := upstreams.Shorten(p.clean(string(b.Data)), longest)
-				p.printf("    %s\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
+		for j := range f[:min(len(f), 3)] {
+			name := p.asked[i]
+			if len(f) > 1 {
+				name += fmt.Sprintf(", candidate %d of %d", j+1, len(f))
 			}
+			p.body(name, &f[j])
 		}
+	}
+}
+
+// body shows what a form answers with.
+func (p *printer) body(name string, b *entry.Body) {
+	to := ""
+	if b.Location != "" {
+		to = ", to " + p.clean(b.Location)
+	}
+	p.printf("  %s: %d %s, %d bytes%s\n", name, b.Status, b.Type, len(b.Data), to)
+	if !strings.HasPrefix(b.Type, "image/") {
+		text := upstreams.Shorten(p.clean(string(b.Data)), longest)
+		p.printf("    %s\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
 	}
 }
