@@ -320,7 +320,7 @@ func dependencies() map[string][]string {
 		"upstreams/catalog/catalogtest": {"upstreams/catalog", "upstreams/envtest", "upstreams/replay"},
 		"upstreams/fixtures": {
 			"upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/fields", "upstreams/httpsource", "upstreams/jq", "upstreams/lib/plainjson", "upstreams/lib/redact",
-			"upstreams/replay", "upstreams/lib/shape",
+			"upstreams/replay", "upstreams/lib/shape", "metrics/words",
 		},
 		"proxy/mcp":          {"proxy/site/apidoc", "proxy/site/i18n", "upstreams/catalog", "upstreams/lib/plainjson", "metrics/words"},
 		"proxy/site/apidoc":  {"proxy/site/i18n", "upstreams", "upstreams/catalog", "upstreams/fixtures", "upstreams/lib/plainjson", "metrics/words"},

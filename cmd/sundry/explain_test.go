@@ -53,6 +53,31 @@ func TestExplainByTheCatalog(t *testing.T) {
 	}
 }
 
+// TestExplainInChinese: all but names, in aligned columns, whoever answers.
+func TestExplainInChinese(t *testing.T) {
+	t.Parallel()
+	p := serveWith(t, onlyIn(t, "ip"), "--replay")
+	few := onlyIn(t, "ip")
+	few["SUNDRY_ADMIN"], few["SUNDRY_LANGUAGE"] = "127.0.0.1:1", "zh"
+	for want, args := range map[string][]string{
+		"结果\n  结果        400：参数 ip 有误：所给的值": {"/api/ip?ip=nonsense"},
+		"\n  error.type  invalid_parameter": {"/api/ip?ip=nonsense"},
+		"\n缓存规则\n  规则  ":                    {"/api/ip?ip=8.8.8.8"},
+		"miss：按顺序请求数据源":                     {"/api/ip?ip=8.8.8.8", "--admin", p.admin},
+		`"title": "缓存规则"`:                   {"/api/ip?ip=8.8.8.8", "--json"},
+	} {
+		out, errs, err := call(t, few, append([]string{"explain"}, args...)...)
+		if asked := len(args) > 2; err != nil || !strings.Contains(out, want) || strings.HasPrefix(errs, "没有运行中的实例") == asked {
+			t.Errorf("%v: %v %s, no %q in\n%s", args, err, errs, want, out)
+		}
+	}
+	for _, admin := range []string{"127.0.0.1:1", p.admin} {
+		if _, _, err := call(t, few, "explain", "--admin", admin, "/api/ipp"); err == nil || err.Error() != "/api/ipp：不存在；是不是 /api/ip？" {
+			t.Errorf("%s: %v", admin, err)
+		}
+	}
+}
+
 // TestExplainMistakes in what is asked for: each names what is expected.
 func TestExplainMistakes(t *testing.T) {
 	t.Parallel()
