@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -31,7 +33,7 @@ func (t *tryCmd) Run(w *process) error {
 	if api, ok := l.set.API(t.Endpoint); ok {
 		return t.callAPI(w, l, api)
 	}
-	load, err := t.input(l.set)
+	load, err := t.input(l.set, w.language())
 	if err != nil {
 		return misused(err)
 	}
@@ -47,7 +49,7 @@ func (t *tryCmd) Run(w *process) error {
 	return out.err
 }
 
-func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Loader, error) {
+func (t *tryCmd) input(set *catalog.Catalog, in i18n.Language) (*catalog.Loader, error) {
 	e, ok := set.Get(t.Endpoint)
 	if !ok {
 		return nil, unknownName(set, t.Endpoint)
@@ -63,11 +65,11 @@ func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Loader, error) {
 		}
 		query.Set(name, value)
 	}
-	in, bad := e.Parse(query.Encode(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
+	input, bad := e.Parse(query.Encode(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
 	if bad != nil {
-		return nil, bad
+		return nil, errors.New(in.Of(bad))
 	}
-	return &catalog.Loader{Input: in}, nil
+	return &catalog.Loader{Input: input}, nil
 }
 
 // checkParameter refuses a parameter that the endpoint does not have: serve would
