@@ -36,7 +36,8 @@ func TestAddressesForABrowser(t *testing.T) {
 func TestBannerSpeaksTheLanguageOfTheTerminal(t *testing.T) {
 	t.Parallel()
 	all := []address{{"Home", "首页", "http://localhost:8080/"}, {"Console", "控制台", "http://127.0.0.1:9090/admin/"}}
-	en, zh := banner(all, false, true, languageOf(env("LANG", "de_DE.UTF-8"))), banner(all, false, false, languageOf(env("LANG", "zh_CN.UTF-8")))
+	en := banner(all, false, true, languageOf(env("LANG", "de_DE.UTF-8")))
+	zh := banner(all, false, false, languageOf(env("LANG", "zh_CN.UTF-8")))
 	for _, want := range []string{"Sundry " + version() + ", replaying", "  Home     http://localhost:8080/\n", "  Console  http://127.0.0.1:9090/admin/\n", "Ctrl-C stops it.\n"} {
 		if !strings.Contains(en, want) {
 			t.Errorf("no %q in\n%s", want, en)

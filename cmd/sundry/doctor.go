@@ -210,7 +210,8 @@ func verdict(l i18n.Language, prospects []fixtures.Prospect, without []string) e
 	if len(without) == 0 {
 		return nil
 	}
-	return exitWith(statusUnserved, errors.New(l.Of(words.Sayf("no working source: %s", "没有可用的数据源：%s", words.Names(without...)))))
+	says := words.Sayf("no working source: %s", "没有可用的数据源：%s", words.Names(without...))
+	return exitWith(statusUnserved, errors.New(l.Of(says)))
 }
 
 func printJSON(w *process, v any) error {

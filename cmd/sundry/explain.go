@@ -103,14 +103,18 @@ func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
 	case status == http.StatusOK && json.Unmarshal(body, answer) == nil:
 		return answer, nil
 	case status == http.StatusUnauthorized:
-		return nil, errors.New(w.language().Of(words.Sayf("explain: the admin listener at %s refuses the token: expected that of the server in SUNDRY_ADMIN_TOKEN",
-			"explain：%s 的管理端口拒绝了令牌；SUNDRY_ADMIN_TOKEN 应为服务的令牌", origin)))
+		return nil, errors.New(w.language().Of(tokenRefused(origin)))
 	case json.Unmarshal(body, &refused) != nil || refused.Error == "":
 		return nil, &noInstance{fmt.Errorf("what answers at %s with status %d does not know this call", origin, status)}
 	case status == http.StatusNotFound, status == http.StatusBadRequest:
 		return nil, misused(errors.New(refused.Error))
 	}
 	return nil, fmt.Errorf("explain: %s: %s", origin, refused.Error)
+}
+
+func tokenRefused(origin string) words.Text {
+	return words.Sayf("explain: the admin listener at %s refuses the token: expected that of the server in SUNDRY_ADMIN_TOKEN",
+		"explain：%s 的管理端口拒绝了令牌；SUNDRY_ADMIN_TOKEN 应为服务的令牌", origin)
 }
 
 // origin is where the admin listener is: by the flag, or else by the configuration.
@@ -146,7 +150,8 @@ func (e *explainCmd) post(w *process, origin string) (status int, body []byte, e
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, explainTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, origin+"/admin/api/explain?lang="+w.language().String(), bytes.NewReader(asked))
+	to := origin + "/admin/api/explain?lang=" + w.language().String()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(asked))
 	if err != nil {
 		return 0, nil, err
 	}
