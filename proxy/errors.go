@@ -46,14 +46,19 @@ const (
 // never sent.
 const statusClientClosed = 499
 
-func parameterFailure(err *catalog.ParamError) *failure {
-	errorType, status := typeInvalid, http.StatusBadRequest
+// RefusalOf is with which status, and as which type of error, a mistake in a parameter is refused.
+func RefusalOf(err *catalog.ParamError) (status int, errorType string) {
 	switch {
 	case err.Missing:
-		errorType = typeMissing
+		return http.StatusBadRequest, typeMissing
 	case err.Forbidden:
-		errorType, status = typeForbidden, http.StatusForbidden
+		return http.StatusForbidden, typeForbidden
 	}
+	return http.StatusBadRequest, typeInvalid
+}
+
+func parameterFailure(err *catalog.ParamError) *failure {
+	status, errorType := RefusalOf(err)
 	return &failure{status: status, errorType: errorType, parameter: err.Parameter, message: err}
 }
 

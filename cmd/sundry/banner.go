@@ -1,13 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
 	"os"
 	"strings"
+
+	"sundry/proxy/site/i18n"
 )
 
 // address is a page of a running service, or a command, with its name in both languages.
@@ -52,7 +53,7 @@ func (s *server) announce(all []address) {
 	if s.isFirst() {
 		all = append(all, address{"Doctor", "体检", w.called() + " doctor"})
 	}
-	_, _ = fmt.Fprint(w.stderr, banner(all, w.paletteOf(w.stderr), s.cmd.Replay, chinese(w.getenv)))
+	_, _ = fmt.Fprint(w.stderr, banner(all, w.paletteOf(w.stderr), s.cmd.Replay, w.language()))
 }
 
 // firstCall is a command that works at once: a call of ip, which has an answer for everything, or of the first endpoint.
@@ -88,29 +89,20 @@ func (s *server) isFirst() bool {
 }
 
 // banner is the text for the terminal.
-func banner(all []address, p palette, replay, zh bool) string {
-	state, stop := ", replaying recorded exchanges without any network", "Ctrl-C stops it."
-	if zh {
-		state, stop = "，回放录制的数据，不访问网络", "按 Ctrl-C 停止。"
+func banner(all []address, p palette, replay bool, l i18n.Language) string {
+	state := ""
+	if replay {
+		state = l.Say(", replaying recorded exchanges without any network", "，回放录制的数据，不访问网络")
 	}
-	if !replay {
-		state = ""
+	width := 0
+	for _, a := range all {
+		width = max(width, columnsOf(l.Say(a.en, a.zh)))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n  %s %s%s\n\n", p.paint(green, "Sundry"), version(), state)
 	for _, a := range all {
-		name := fmt.Sprintf("%-9s", a.en)
-		if zh {
-			name = a.zh + strings.Repeat(" ", max(1, 8-2*len([]rune(a.zh))))
-		}
-		fmt.Fprintf(&b, "  %s%s\n", name, p.paint(cyan, a.url))
+		fmt.Fprintf(&b, "  %s  %s\n", padded(l.Say(a.en, a.zh), width), p.paint(cyan, a.url))
 	}
-	fmt.Fprintf(&b, "\n  %s\n\n", stop)
+	fmt.Fprintf(&b, "\n  %s\n\n", l.Say("Ctrl-C stops it.", "按 Ctrl-C 停止。"))
 	return b.String()
-}
-
-// chinese reports whether the messages of programs are to be Chinese, by the locale.
-func chinese(getenv func(string) (string, bool)) bool {
-	value := func(name string) string { v, _ := getenv(name); return v }
-	return strings.HasPrefix(cmp.Or(value("LC_ALL"), value("LC_MESSAGES"), value("LANG")), "zh")
 }

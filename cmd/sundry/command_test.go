@@ -99,12 +99,12 @@ func TestTryShowsEachStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"source replay:60s-mirror\n", "GET https://cdn.jsdmirror.com/gh/vikiboss/60s-static-host@main/static/60s/", "503 Service Unavailable", "verdict          unavailable",
-		"source replay:60s-static\n", "data             {", "verdict          success", "answer from replay:60s-static", "form 1 body 1 of 1: 200 application/json", "每天60秒读懂世界"} {
+		"source replay:60s-static\n", "data             {", "verdict          success", "answer from replay:60s-static", "  type=json: 200 application/json; charset=utf-8, ", "  type=text: 200 text/plain; ", "每天60秒读懂世界"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if out, _, err = call(t, nil, "try", "--replay", "sjsp"); err != nil || !strings.Contains(out, `data             {"list":[{`) {
+	if out, _, err = call(t, nil, "try", "--replay", "sjsp"); err != nil || !strings.Contains(out, `data             {"list":[{`) || !strings.Contains(out, "  type=json, candidate 2 of 2: 200 ") {
 		t.Errorf("a pool is not shown as it is: %s %v", out, err)
 	}
 	if out, _, err = call(t, nil, "try", "--replay", "music", "mid=404404"); err != nil || !strings.Contains(out, "answer: not found") {
@@ -142,7 +142,7 @@ func TestTryIndentsText(t *testing.T) {
 	t.Parallel()
 	out, _, err := call(t, onlyIn(t, "ip"), "try", "--replay", "ip", "ip=8.8.8.8")
 	_, answer, _ := strings.Cut(out, "answer from ")
-	if err != nil || !strings.Contains(answer, "\n    IP：8.8.8.8\n    归属地：") {
+	if err != nil || !strings.Contains(answer, "\n    IP：8.8.8.8\n    归属地：") || !strings.Contains(answer, "\n  type=text, zh: 200 ") || !strings.Contains(answer, "\n  type=text, en: 200 ") {
 		t.Errorf("%s %v", out, err)
 	}
 }
@@ -320,7 +320,7 @@ func dependencies() map[string][]string {
 		"upstreams/catalog/catalogtest": {"upstreams/catalog", "upstreams/envtest", "upstreams/replay"},
 		"upstreams/fixtures": {
 			"upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/fields", "upstreams/httpsource", "upstreams/jq", "upstreams/lib/plainjson", "upstreams/lib/redact",
-			"upstreams/replay", "upstreams/lib/shape",
+			"upstreams/replay", "upstreams/lib/shape", "metrics/words",
 		},
 		"proxy/mcp":          {"proxy/site/apidoc", "proxy/site/i18n", "upstreams/catalog", "upstreams/lib/plainjson", "metrics/words"},
 		"proxy/site/apidoc":  {"proxy/site/i18n", "upstreams", "upstreams/catalog", "upstreams/fixtures", "upstreams/lib/plainjson", "metrics/words"},

@@ -198,6 +198,10 @@ func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}
+	few["SUNDRY_LANGUAGE"] = "zh"
+	if _, _, err := call(t, few, "try", "--replay", "ip", "ip=zz"); err == nil || !strings.HasPrefix(err.Error(), "参数 ip 有误：所给的值不是") {
+		t.Error(err)
+	}
 	if _, _, err := call(t, few, "try", "--replay", "60z"); err == nil || !strings.Contains(err.Error(), "did you mean 60s?") {
 		t.Error(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"sundry/metrics/words"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
@@ -73,7 +75,7 @@ func (d *doctorCmd) Run(w *process) error {
 	if err := d.print(w, append(findings, apis...), prospects); err != nil {
 		return err
 	}
-	return verdict(prospects, unreachable(apis))
+	return verdict(w.language(), prospects, unreachable(apis))
 }
 
 // checkFlags refuses flags that contradict each other.
@@ -174,7 +176,7 @@ func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []f
 	if err := errors.Join(err, table.Flush()); err != nil || len(prospects) == 0 {
 		return err
 	}
-	return summarize(w.stdout, p, prospects)
+	return summarize(w, prospects)
 }
 
 func healthColor(h fixtures.Health) string {
@@ -199,7 +201,7 @@ func sourceOf(f *fixtures.Finding) string {
 }
 
 // verdict returns an error that names the endpoints without a working source, with the APIs that are as bad.
-func verdict(prospects []fixtures.Prospect, without []string) error {
+func verdict(l i18n.Language, prospects []fixtures.Prospect, without []string) error {
 	for i := range prospects {
 		if e := &prospects[i]; !e.Served() {
 			without = append(without, e.Endpoint)
@@ -208,7 +210,8 @@ func verdict(prospects []fixtures.Prospect, without []string) error {
 	if len(without) == 0 {
 		return nil
 	}
-	return exitWith(statusUnserved, fmt.Errorf("no working source: %s", strings.Join(without, ", ")))
+	says := words.Sayf("no working source: %s", "没有可用的数据源：%s", words.Names(without...))
+	return exitWith(statusUnserved, errors.New(l.Of(says)))
 }
 
 func printJSON(w *process, v any) error {

@@ -1,44 +1,71 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"text/tabwriter"
+	"strings"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/fixtures"
 )
 
 // summarize says for each endpoint whether it works, and what it depends on.
-func summarize(out io.Writer, p palette, prospects []fixtures.Prospect) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(table, "\nENDPOINT\tWORKING\tIF A SOURCE FAILS")
-	without, alone := 0, 0
+func summarize(w *process, prospects []fixtures.Prospect) error {
+	l, p := w.language(), w.paletteOf(w.stdout)
+	columns := [][]string{
+		{l.Say("ENDPOINT", "接口")}, {l.Say("WORKING", "可用")}, {l.Say("IF A SOURCE FAILS", "某个数据源失败时")},
+	}
+	colors := map[string]int{}
 	for i := range prospects {
 		e := &prospects[i]
-		color := uncolored
-		switch {
-		case !e.Served():
-			without++
-			color = red
-		case len(e.DependsOn) > 0:
-			alone++
-			color = yellow
-		}
-		if _, err = fmt.Fprintf(table, "%s\t%d of %d\t%s\n", e.Endpoint, e.Working, e.Sources, p.paint(color, e.Outlook())); err != nil {
-			return err
+		color := colorOf(e)
+		colors[color]++
+		working := words.Sayf("%d of %d", "%d/%d", e.Working, e.Sources)
+		for at, cell := range []string{e.Endpoint, l.Of(working), p.paint(color, l.Of(e.Outlook()))} {
+			columns[at] = append(columns[at], cell)
 		}
 	}
-	if err := errors.Join(err, table.Flush()); err != nil {
-		return err
+	total := l.Of(totalOf(p, len(prospects), colors[red], colors[yellow]))
+	_, err := fmt.Fprintf(w.stdout, "\n%s\n%s\n", aligned(columns[0], columns[1], columns[2]), total)
+	return err
+}
+
+// colorOf is red for an endpoint without a working source, yellow for one with answers that only one source has.
+func colorOf(e *fixtures.Prospect) string {
+	switch {
+	case !e.Served():
+		return red
+	case len(e.DependsOn) > 0:
+		return yellow
 	}
+	return uncolored
+}
+
+// totalOf counts endpoints, those without a working source, and those with answers that only one source has.
+func totalOf(p palette, all, without, alone int) words.Text {
 	color := green
 	if without > 0 {
 		color = red
 	}
-	_, err = fmt.Fprintf(out, "\n%s: %s, %d with answers that only one source has\n",
-		plural(len(prospects), "endpoint"), p.paint(color, fmt.Sprintf("%d without a working source", without)), alone)
-	return err
+	bad := words.Say(p.paint(color, fmt.Sprintf("%d without a working source", without)),
+		p.paint(color, fmt.Sprintf("%d 个没有可用的数据源", without)))
+	endpoints := words.Say(plural(all, "endpoint"), fmt.Sprintf("%d 个接口", all))
+	return words.Sayf("%s: %s, %d with answers that only one source has", "%s：%s，%d 个有只靠一个数据源的结果", endpoints, bad, alone)
+}
+
+// aligned are the lines of a table. Its last column may be of any width.
+func aligned(first, second, last []string) string {
+	widest := func(cells []string) (n int) {
+		for _, cell := range cells {
+			n = max(n, columnsOf(cell))
+		}
+		return n
+	}
+	var b strings.Builder
+	one, two := widest(first), widest(second)
+	for i := range last {
+		fmt.Fprintf(&b, "%s  %s  %s\n", padded(first[i], one), padded(second[i], two), last[i])
+	}
+	return b.String()
 }
 
 func plural(n int, noun string) string {

@@ -79,6 +79,27 @@ func TestTheDoctorSummarizes(t *testing.T) {
 	}
 }
 
+// TestTheDoctorSummarizesInChinese: the summary, and what the command ends with.
+func TestTheDoctorSummarizesInChinese(t *testing.T) {
+	t.Parallel()
+	few := onlyIn(t, "sfz")
+	few["SUNDRY_LANGUAGE"] = "zh"
+	out, _, err := call(t, few, "doctor", "--catalog", presence(t), "status", "spare", "gone")
+	if err == nil || err.Error() != "没有可用的数据源：gone" {
+		t.Error(err)
+	}
+	_, summary, _ := strings.Cut(out, "\n\n")
+	if want := `接口    可用  某个数据源失败时
+gone    0/1   目前没有可用的数据源
+spare   1/2   没有其他数据源能代替 works
+status  2/4   由其他数据源作答
+
+3 个接口：1 个没有可用的数据源，1 个有只靠一个数据源的结果
+`; summary != want {
+		t.Errorf("%s\nwant\n%s", summary, want)
+	}
+}
+
 // TestTheDoctorsFindingsAsJSON stay a list of findings, with what was added.
 func TestTheDoctorsFindingsAsJSON(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/proxy/explain"
-	"sundry/proxy/site/i18n"
 )
 
 type explainCmd struct {
@@ -36,21 +36,18 @@ func (*explainCmd) Help() string {
 func (e *explainCmd) Run(w *process) error {
 	r, err := explain.Request(e.URL, e.Header)
 	if err != nil {
-		return misused(err)
+		return notServed(w, err)
 	}
 	answer, err := e.ofInstance(w)
 	if away, ok := errors.AsType[*noInstance](err); ok {
 		if away.error != nil {
-			_, _ = fmt.Fprintf(w.stderr, "no running instance: %v (--admin names another place); by the catalog alone:\n", away.error)
+			_, _ = fmt.Fprintln(w.stderr, w.language().Of(away.words()))
 		}
 		answer, err = e.ofCatalog(w, r)
 	}
-	if _, nowhere := errors.AsType[*explain.NotServed](err); nowhere {
-		return misused(err)
-	}
 	switch {
 	case err != nil:
-		return err
+		return notServed(w, err)
 	case e.JSON:
 		return printJSON(w, answer)
 	}
@@ -59,6 +56,19 @@ func (e *explainCmd) Run(w *process) error {
 
 // noInstance is why no running instance has been asked; nil: none was to be.
 type noInstance struct{ error }
+
+func (n *noInstance) words() words.Text {
+	return words.Sayf("no running instance: %v (--admin names another place); by the catalog alone:",
+		"没有运行中的实例（详情为英文）：%v（可用 --admin 指定别处）；仅按接口目录说明：", n.error)
+}
+
+// notServed is a mistake in what was asked for, in the language of the terminal; any other error as it is.
+func notServed(w *process, err error) error {
+	if nowhere, ok := errors.AsType[*explain.NotServed](err); ok {
+		return misused(errors.New(w.language().Of(nowhere.Words())))
+	}
+	return err
+}
 
 func (e *explainCmd) flags() *flags { return &flags{Config: e.Config, Catalog: e.Catalog} }
 
@@ -70,7 +80,7 @@ func (e *explainCmd) ofCatalog(w *process, r *http.Request) (*explain.Explanatio
 		return nil, err
 	}
 	x := &explain.Explainer{Catalog: l.set, BasePath: l.config.BasePath}
-	return x.Explain(r.WithContext(w.ctx), netip.AddrFrom4([4]byte{127, 0, 0, 1}), i18n.English)
+	return x.Explain(r.WithContext(w.ctx), netip.AddrFrom4([4]byte{127, 0, 0, 1}), w.language())
 }
 
 // explainTime bounds how long a running instance is waited for.
@@ -93,13 +103,18 @@ func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
 	case status == http.StatusOK && json.Unmarshal(body, answer) == nil:
 		return answer, nil
 	case status == http.StatusUnauthorized:
-		return nil, fmt.Errorf("explain: the admin listener at %s refuses the token: expected that of the server in SUNDRY_ADMIN_TOKEN", origin)
+		return nil, errors.New(w.language().Of(tokenRefused(origin)))
 	case json.Unmarshal(body, &refused) != nil || refused.Error == "":
 		return nil, &noInstance{fmt.Errorf("what answers at %s with status %d does not know this call", origin, status)}
 	case status == http.StatusNotFound, status == http.StatusBadRequest:
 		return nil, misused(errors.New(refused.Error))
 	}
 	return nil, fmt.Errorf("explain: %s: %s", origin, refused.Error)
+}
+
+func tokenRefused(origin string) words.Text {
+	return words.Sayf("explain: the admin listener at %s refuses the token: expected that of the server in SUNDRY_ADMIN_TOKEN",
+		"explain：%s 的管理端口拒绝了令牌；SUNDRY_ADMIN_TOKEN 应为服务的令牌", origin)
 }
 
 // origin is where the admin listener is: by the flag, or else by the configuration.
@@ -135,7 +150,8 @@ func (e *explainCmd) post(w *process, origin string) (status int, body []byte, e
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, explainTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, origin+"/admin/api/explain?lang=en", bytes.NewReader(asked))
+	to := origin + "/admin/api/explain?lang=" + w.language().String()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(asked))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -162,13 +178,13 @@ func (e *explainCmd) print(w *process, answer *explain.Explanation) error {
 	width := 0
 	for _, part := range answer.Parts {
 		for _, f := range part.Facts {
-			width = max(width, len(f.Label))
+			width = max(width, columnsOf(f.Label))
 		}
 	}
 	for _, part := range answer.Parts {
 		b.WriteString(p.paint(cyan, part.Title) + "\n")
 		for _, f := range part.Facts {
-			fmt.Fprintf(&b, "  %-*s  %s\n", width, f.Label, f.Says)
+			fmt.Fprintf(&b, "  %s  %s\n", padded(f.Label, width), f.Says)
 		}
 	}
 	_, err := io.WriteString(w.stdout, b.String())

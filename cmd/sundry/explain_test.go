@@ -27,7 +27,8 @@ func TestExplainByTheCatalog(t *testing.T) {
 		{"http://localhost:8080/api/60s?dat=1&date=never", `400: parameter date: "never" is not a date|dat ignored: there is no such parameter; did you mean date?`, "…"},
 		{"/api/sfz?card=11010519491231002X", "bypass|card (not shown: personal)|computed here", "11010519491231002X"},
 		{"/api/sfz?card=1101051949123100211", "400: parameter card: the value", "1101051949123100211"},
-		{"/api/sfz?11010519491231002X", "400: parameter card is missing|… ignored", "11010519491231002X"},
+		{"/api/ip?ip=nonsense", "400: parameter ip: |error.type invalid_parameter|ip parameter ip: the value", "form"},
+		{"/api/sfz?11010519491231002X", "400: parameter card is missing|error.type missing_parameter|… ignored", "11010519491231002X"},
 		{"/api/ip", "of the request itself", "127.0.0.1"},
 		{"/api/ip?ip=8.8.8.8", "(not shown: personal)|ipinfo.io: breaker not known", "8.8.8.8"},
 		{"/api/kd?id=SF1234567890123&mobile=8899", "(not shown: personal)", "8899"},
@@ -43,6 +44,36 @@ func TestExplainByTheCatalog(t *testing.T) {
 		}
 		if strings.Contains(out, row.without) {
 			t.Errorf("%s: %q in\n%s", row.url, row.without, out)
+		}
+		for _, part := range []string{"Cache key", "Policy", "Entry", "Sources, in order"} {
+			if refused := strings.HasPrefix(row.want, "400"); strings.Contains(out, part+"\n") == refused {
+				t.Errorf("%s: refused %v, and %s in\n%s", row.url, refused, part, out)
+			}
+		}
+	}
+}
+
+// TestExplainInChinese: all but names, in aligned columns, whoever answers.
+func TestExplainInChinese(t *testing.T) {
+	t.Parallel()
+	p := serveWith(t, onlyIn(t, "ip"), "--replay")
+	few := onlyIn(t, "ip")
+	few["SUNDRY_ADMIN"], few["SUNDRY_LANGUAGE"] = "127.0.0.1:1", "zh"
+	for want, args := range map[string][]string{
+		"结果\n  结果        400：参数 ip 有误：所给的值": {"/api/ip?ip=nonsense"},
+		"\n  error.type  invalid_parameter": {"/api/ip?ip=nonsense"},
+		"\n缓存规则\n  规则  ":                    {"/api/ip?ip=8.8.8.8"},
+		"miss：按顺序请求数据源":                     {"/api/ip?ip=8.8.8.8", "--admin", p.admin},
+		`"title": "缓存规则"`:                   {"/api/ip?ip=8.8.8.8", "--json"},
+	} {
+		out, errs, err := call(t, few, append([]string{"explain"}, args...)...)
+		if asked := len(args) > 2; err != nil || !strings.Contains(out, want) || strings.HasPrefix(errs, "没有运行中的实例") == asked {
+			t.Errorf("%v: %v %s, no %q in\n%s", args, err, errs, want, out)
+		}
+	}
+	for _, admin := range []string{"127.0.0.1:1", p.admin} {
+		if _, _, err := call(t, few, "explain", "--admin", admin, "/api/ipp"); err == nil || err.Error() != "/api/ipp：不存在；是不是 /api/ip？" {
+			t.Errorf("%s: %v", admin, err)
 		}
 	}
 }
@@ -131,6 +162,9 @@ func TestExplainOfAnInstance(t *testing.T) {
 	check("/api/whole/a?x=1", "hit", map[string]string{"key variant": "Accept-Language:; X-Token: …", "policy rule": "fresh for 60 s because max-age=60", "entry variant": "200 text/plain", "origins " + up.URL: "breaker closed"}, "-H", "X-Token: hush")
 	if facts, _ := explained(t, p, "/api/whole/a?x=1", "-H", "X-Token: hush"); strings.Contains(fmt.Sprint(facts), "hush") {
 		t.Errorf("the token stands in %v", facts)
+	}
+	if facts, got := explained(t, p, "/api/whole/%2e%2e/x"); got != "invalid" || len(facts) != 2 {
+		t.Errorf("a path that leads out of the API: %s %v", got, facts)
 	}
 	if _, _, err := call(t, nil, "explain", "--admin", p.admin+"/", "/api/owm"); statusOf(err) != statusMisused || !strings.Contains(err.Error(), "did you mean /api/own?") {
 		t.Errorf("a name that is wrong: %v", err)

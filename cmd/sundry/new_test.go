@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"sundry/upstreams/catalog"
@@ -132,7 +134,6 @@ func checkNoSecret(t *testing.T, dir, secret string) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	base, dir := draftServer(t), t.TempDir()
-	write(t, dir, "taken.yaml", "mine")
 	for _, row := range []struct {
 		args []string
 		want string
@@ -141,27 +142,48 @@ func TestNewRefuses(t *testing.T) {
 		{[]string{"new", "gone", "--url", base + "/gone"}, "the address answered 404 Not Found"},
 		{[]string{"new", "broken", "--url", base + "/broken"}, "begins like JSON, but is not"},
 		{[]string{"new", "empty", "--url", base + "/empty"}, "the reply is empty"},
-		{[]string{"new", "taken", "--url", base + "/object"}, "taken.yaml exists already"},
-		{[]string{"new", "ip", "--url", base + "/object"}, "ip is a built-in endpoint"},
-		{[]string{"new", "Big", "--url", base + "/object"}, "expected lower-case letters"},
-		{[]string{"new", "a", "--url", "ftp://x/"}, "expected an http or https address"},
-		{[]string{"new", "a", "--url", base + "/v1/{id}/x"}, "{id} has no value; expected one, for example --param id=7"},
-		{[]string{"new", "a", "--url", base + "/object", "--param", "x"}, "expected name=value"},
 		{[]string{"new", "a", "--url", "http://127.0.0.1:1/?key=s3cret-key"}, "calling the address: "},
-		{[]string{"new", "a", "--url", base, "--reply", "/does/not/exist"}, "--reply: "},
-		{[]string{"new", "a", "--url", base, "--out", os.DevNull}, "expected a directory, or a name for one that is made"},
-		{[]string{"new", "a", "--url", base + "/object", "--json", "{"}, "--json: expected a JSON object or list, for example"},
 		{[]string{"new", "a", "--url", base + "/graphql-error", "--json", `{"query": "{ a }"}`}, "the reply seems to be an error (errors: "},
 	} {
-		if !strings.Contains(strings.Join(row.args, " "), "--out") {
-			row.args = append(row.args, "--out", dir)
-		}
-		_, _, err := call(t, nil, row.args...)
+		_, _, err := call(t, nil, append(row.args, "--out", dir)...)
 		if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v: %v, want %s", row.args, err, row.want)
 		}
 	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 || readFile(t, filepath.Join(dir, "taken.yaml")) != "mine" {
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Error(files, err)
+	}
+}
+
+// TestNewChecksBeforeItCalls: a mistake in the command line costs no call, and what there is stays.
+func TestNewChecksBeforeItCalls(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		fmt.Fprint(w, `{"a": 1}`)
+	}))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	taken := write(t, dir, "taken.yaml", "mine")
+	for want, args := range map[string][]string{
+		"taken.yaml exists already":                                {"taken"},
+		"ip is a built-in endpoint":                                {"ip"},
+		`name "Big": expected lower-case letters`:                  {"Big"},
+		`name "bad name": expected lower-case letters`:             {"bad name"},
+		"expected an http or https address":                        {"a", "--url", "ftp://x/"},
+		"{id} has no value; expected one, for example --param id=": {"a", "--url", s.URL + "/v1/{id}/x"},
+		"expected name=value":                                      {"a", "--param", "x"},
+		"--reply: ":                                                {"a", "--reply", "/does/not/exist"},
+		"expected a directory, or a name for one that is made":     {"a", "--out", taken},
+		"--json: expected a JSON object or list, for example":      {"a", "--json", "{"},
+	} {
+		_, _, err := call(t, nil, append([]string{"new", "--url", s.URL, "--out", dir}, args...)...)
+		if statusOf(err) != statusMisused || !strings.Contains(err.Error(), want) || calls.Load() > 0 {
+			t.Errorf("%v: %v (%d), want %s; %d calls", args, err, statusOf(err), want, calls.Swap(0))
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 || readFile(t, taken) != "mine" {
 		t.Error(files, err)
 	}
 }

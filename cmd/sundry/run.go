@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 )
@@ -66,10 +67,14 @@ func newParser(w *process, c *cli) (parser *kong.Kong, printed *bool, err error)
 	printed = new(bool)
 	parser, err = kong.New(c, kong.Name("sundry"), kong.Description(description), kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "sundry " + thisBuild().String()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Exit(func(int) { *printed = true }))
-	if err == nil {
-		parser.Model.Detail = detail
+	if err != nil {
+		return nil, nil, err
 	}
-	return parser, printed, err
+	parser.Model.Detail = detail
+	if w.language() == i18n.Chinese {
+		translate(parser)
+	}
+	return parser, printed, nil
 }
 
 // execute carries out a command line. It returns when the command is done or,

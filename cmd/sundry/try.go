@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -31,11 +33,12 @@ func (t *tryCmd) Run(w *process) error {
 	if api, ok := l.set.API(t.Endpoint); ok {
 		return t.callAPI(w, l, api)
 	}
-	load, err := t.input(l.set)
+	load, err := t.input(l.set, w.language())
 	if err != nil {
 		return misused(err)
 	}
-	out := &printer{w: w, form: load.Input.Form.Chain.JSON()}
+	chain := load.Input.Form.Chain
+	out := &printer{w: w, form: chain.JSON(), asked: load.Input.Endpoint.AskedForms(chain)}
 	load.Watch = out.attempt
 	start := time.Now()
 	content, err := load.Load(w.ctx, false)
@@ -46,7 +49,7 @@ func (t *tryCmd) Run(w *process) error {
 	return out.err
 }
 
-func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Loader, error) {
+func (t *tryCmd) input(set *catalog.Catalog, in i18n.Language) (*catalog.Loader, error) {
 	e, ok := set.Get(t.Endpoint)
 	if !ok {
 		return nil, unknownName(set, t.Endpoint)
@@ -62,11 +65,11 @@ func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Loader, error) {
 		}
 		query.Set(name, value)
 	}
-	in, bad := e.Parse(query.Encode(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
+	input, bad := e.Parse(query.Encode(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
 	if bad != nil {
-		return nil, bad
+		return nil, errors.New(in.Of(bad))
 	}
-	return &catalog.Loader{Input: in}, nil
+	return &catalog.Loader{Input: input}, nil
 }
 
 // checkParameter refuses a parameter that the endpoint does not have: serve would
@@ -91,6 +94,8 @@ type printer struct {
 	err error
 	// form is the JSON form of the chain that was asked; nil for none.
 	form *catalog.Form
+	// asked are the forms of that chain, each as callers ask for it.
+	asked []string
 	// hide redacts the secrets of the attempts so far.
 	hide []*redact.Redactor
 }
@@ -150,12 +155,25 @@ func (p *printer) content(c *entry.Content, took time.Duration) {
 	}
 	p.printf("\n")
 	for i, f := range c.Forms {
-		for j, b := range f[:min(len(f), 3)] {
-			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i+1, j+1, len(f), b.Status, b.Type, p.clean(b.Location), len(b.Data))
-			if !strings.HasPrefix(b.Type, "image/") {
-				text := upstreams.Shorten(p.clean(string(b.Data)), longest)
-				p.printf("    %s\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
+		for j := range f[:min(len(f), 3)] {
+			name := p.asked[i]
+			if len(f) > 1 {
+				name += fmt.Sprintf(", candidate %d of %d", j+1, len(f))
 			}
+			p.body(name, &f[j])
 		}
+	}
+}
+
+// body shows what a form answers with.
+func (p *printer) body(name string, b *entry.Body) {
+	to := ""
+	if b.Location != "" {
+		to = ", to " + p.clean(b.Location)
+	}
+	p.printf("  %s: %d %s, %d bytes%s\n", name, b.Status, b.Type, len(b.Data), to)
+	if !strings.HasPrefix(b.Type, "image/") {
+		text := upstreams.Shorten(p.clean(string(b.Data)), longest)
+		p.printf("    %s\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
 	}
 }

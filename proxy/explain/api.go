@@ -33,6 +33,9 @@ func (x *Explainer) api(t *teller, a *catalog.API, r *http.Request) {
 		t.add("Cache-Status", words.Name(f.Status.String()))
 	}
 	t.add("api", words.Say(strings.TrimSuffix(a.Name+": "+a.EN, ": "), strings.TrimSuffix(a.Name+"："+a.ZH, "：")))
+	if f.Refused == http.StatusBadRequest {
+		return
+	}
 	t.tellStoreKey(a, r, &f)
 	t.tellRule(a, &f)
 	t.tellVariants(&f, known)

@@ -12,6 +12,7 @@ import (
 	"sundry/cache"
 	"sundry/cache/policy"
 	"sundry/metrics/words"
+	"sundry/proxy"
 	"sundry/proxy/site/pages"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -24,7 +25,6 @@ type question struct {
 	*teller
 	endpoint *catalog.Endpoint
 	input    catalog.Input
-	wrong    *catalog.ParamError // nil: nothing is
 	now      time.Time
 	space    *cache.Space // nil: not known
 	entry    cache.EntryInfo
@@ -35,23 +35,15 @@ type question struct {
 func (x *Explainer) endpoint(t *teller, e *catalog.Endpoint, r *http.Request, caller netip.Addr) {
 	q := &question{Explainer: x, teller: t, endpoint: e, now: time.Now()}
 	in, params, wrong := e.Understand(r.URL.RawQuery, catalog.Caller{Addr: caller, Header: r.Header}, q.now)
-	q.input, q.wrong = in, wrong
-	if x.Running != nil && wrong == nil && e.Policy.Stores() {
-		if spaces := x.Running.Spaces(e.Name); len(spaces) > 0 {
-			q.space = spaces[0]
-			q.entry, q.tier, q.found = q.space.Find(r.Context(), in.Key())
-			q.found = q.found && policy.Usable(q.entry.State)
-		}
-	}
-	outcome, says := q.outcome()
-	q.Name, q.Outcome = e.Name, outcome
+	q.Name, q.input = e.Name, in
 	q.part("answer", "Outcome", "结果")
-	q.add("outcome", says)
-	q.add("endpoint", words.Say(e.Name+": "+e.EN, e.Name+"："+e.ZH))
-	q.add("form", words.Name(in.Form.Name))
-	if in.Form.PictureProxy != nil {
-		q.add("picture", words.Say("the picture behind the link is an entry of its own, or is fetched then", "链接所指的图片是另一条缓存条目，没有时再获取"))
+	if wrong != nil {
+		q.tellRefusal(wrong)
+		q.tellParameters(params)
+		return
 	}
+	q.find(r)
+	q.tellOutcome()
 	q.tellParameters(params)
 	q.tellKey(params)
 	q.tellPolicy()
@@ -59,12 +51,47 @@ func (x *Explainer) endpoint(t *teller, e *catalog.Endpoint, r *http.Request, ca
 	q.tellSources(r)
 }
 
+// find looks for the entry, where there is an instance that may have it.
+func (q *question) find(r *http.Request) {
+	if q.Running == nil || !q.endpoint.Policy.Stores() {
+		return
+	}
+	if spaces := q.Running.Spaces(q.endpoint.Name); len(spaces) > 0 {
+		q.space = spaces[0]
+		q.entry, q.tier, q.found = q.space.Find(r.Context(), q.input.Key())
+		q.found = q.found && policy.Usable(q.entry.State)
+	}
+}
+
+func (q *question) tellOutcome() {
+	outcome, says := q.outcome()
+	q.Outcome = outcome
+	q.add("outcome", says)
+	q.tellEndpoint()
+	q.add("form", words.Name(q.input.Form.Name))
+	if q.input.Form.PictureProxy != nil {
+		q.add("picture", words.Say("the picture behind the link is an entry of its own, or is fetched then", "链接所指的图片是另一条缓存条目，没有时再获取"))
+	}
+}
+
+// tellRefusal tells why a request is refused. It gets no further, and there is nothing else to tell.
+func (q *question) tellRefusal(wrong *catalog.ParamError) {
+	status, errorType := proxy.RefusalOf(wrong)
+	q.Outcome = "invalid"
+	if wrong.Forbidden {
+		q.Outcome = "forbidden"
+	}
+	q.add("outcome", words.Sayf("%d: %s", "%d：%s", status, words.Say(wrong.EN(), wrong.ZH())))
+	q.add("error.type", words.Name(errorType))
+	q.tellEndpoint()
+}
+
+func (q *question) tellEndpoint() {
+	q.add("endpoint", words.Say(q.endpoint.Name+": "+q.endpoint.EN, q.endpoint.Name+"："+q.endpoint.ZH))
+}
+
 func (q *question) outcome() (outcome string, says words.Text) {
 	switch {
-	case q.wrong != nil && q.wrong.Forbidden:
-		return "forbidden", words.Sayf("403: %s", "403：%s", words.Say(q.wrong.EN(), q.wrong.ZH()))
-	case q.wrong != nil:
-		return "invalid", words.Sayf("400: %s", "400：%s", words.Say(q.wrong.EN(), q.wrong.ZH()))
 	case !q.endpoint.Policy.Stores():
 		return "bypass", words.Say("bypass: nothing is kept, the sources are asked", "bypass：不缓存，直接请求数据源")
 	case q.space == nil:
@@ -168,7 +195,7 @@ func (q *question) tellKey(all []catalog.Understood) {
 			q.named(u.Name, words.Name(u.Key))
 		}
 	}
-	if !secret && q.wrong == nil {
+	if !secret {
 		q.add("key", words.Name(q.input.Key()))
 	}
 }
@@ -201,7 +228,7 @@ func (q *question) tellEntry() {
 	q.part("entry", "Entry", "缓存条目")
 	i := &q.entry
 	switch {
-	case q.wrong != nil || !q.endpoint.Policy.Stores():
+	case !q.endpoint.Policy.Stores():
 		q.add("entry", words.Say("none", "无"))
 	case q.space == nil:
 		q.add("entry", words.Say("not known", "未知"))
@@ -231,7 +258,7 @@ func (q *question) tellSources(r *http.Request) {
 		switch {
 		case s.Missing != "":
 			says = append(says, words.Sayf("left out: %s is not set", "停用：未设置 %s", s.Missing))
-		case q.wrong == nil && !s.Serves(r.Context(), call):
+		case !s.Serves(r.Context(), call):
 			says = append(says, words.Say("not asked with these parameters (when)", "这些参数下不请求（when）"))
 		default:
 			says = append(says, q.source(s)...)

@@ -52,7 +52,8 @@ type Explanation struct {
 	Parts   []Part `json:"parts"`
 }
 
-// Part is one aspect: answer, parameters, key, policy, entry, sources or origins.
+// Part is one aspect: answer, parameters, key, policy, entry, sources or origins. Of a refused
+// request there are only the first two.
 type Part struct {
 	ID    string `json:"part"`
 	Title string `json:"title"`

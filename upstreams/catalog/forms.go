@@ -129,6 +129,25 @@ func (e *Endpoint) FormNamesOf(key string) []string {
 	return nil
 }
 
+// AskedForms are the forms of a chain, in their places, each as callers ask for it, such as "type=text, zh".
+func (e *Endpoint) AskedForms(c *Chain) []string {
+	asked := make([]string, len(c.Forms))
+	for _, f := range e.Forms {
+		if f.Chain != c {
+			continue
+		}
+		asked[f.Index] = f.Name + ", by default"
+		if name, value := e.AskFor(f.Name); name != "" {
+			asked[f.Index] = name + "=" + value
+		}
+		if f.English != nil {
+			asked[f.English.Index] = asked[f.Index] + ", en"
+			asked[f.Index] += ", zh"
+		}
+	}
+	return asked
+}
+
 // chainOf is the chain whose answers have a cache key; nil for a key of others.
 func (e *Endpoint) chainOf(key string) *Chain {
 	for _, c := range e.Chains {

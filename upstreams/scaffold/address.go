@@ -35,7 +35,8 @@ type param struct {
 }
 
 var (
-	placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_]*)\}`)
+	endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	placeholder  = regexp.MustCompile(`\{([a-z][a-z0-9_]*)\}`)
 	// secretName matches names of query parameters whose values are keys: the long words
 	// at the end of any name, as in accessToken, the short ones alone or behind another word.
 	secretName = regexp.MustCompile(`(?i)(token|secret|signature|password|passwd|credential|(api|app|access|secret|private|public|user|auth|license|client|subscription)key|app_?id|app_?code)$|^(.*[-_])?(key|sign|auth|session|sid|ak|sk|pwd|jwt|bearer)$|(?-i:[a-z](Key|Sign|Auth|Session))$`)
@@ -45,8 +46,11 @@ var (
 )
 
 // ReadAddress reads an address and the values of parameters: those of its
-// placeholders, as in https://api.example.org/v1/{id}, and further ones of its query.
+// placeholders, as in https://api.example.org/v1/{id}, and further ones of its query. The name is that of the endpoint.
 func ReadAddress(name, text string, values map[string]string) (*Address, error) {
+	if !endpointName.MatchString(name) {
+		return nil, fmt.Errorf("name %q: expected lower-case letters, digits and hyphens, for example joke", name)
+	}
 	u, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("--url %q: %w", text, err)

@@ -16,7 +16,7 @@ import (
 
 // Call is what was asked, and what came back.
 type Call struct {
-	// Name of the endpoint.
+	// Name of the endpoint, with which the address was read.
 	Name string
 	// Address that was asked.
 	Address *Address
@@ -40,13 +40,8 @@ type Draft struct {
 	Variables []byte
 }
 
-var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-
 // New drafts an endpoint.
 func New(c *Call) (*Draft, error) {
-	if !endpointName.MatchString(c.Name) {
-		return nil, fmt.Errorf("name %q: expected lower-case letters, digits and hyphens, for example joke", c.Name)
-	}
 	if c.Status/100 != 2 {
 		return nil, fmt.Errorf("the address answered %d %s; expected a good answer", c.Status, http.StatusText(c.Status))
 	}

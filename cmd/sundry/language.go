@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/text/width"
+
+	"sundry/proxy/site/i18n"
+)
+
+// language is that in which people are told things at the terminal.
+func (w *process) language() i18n.Language { return languageOf(w.getenv) }
+
+// languageOf is what SUNDRY_LANGUAGE says, else the locale. A locale that is neither English nor Chinese gets English.
+func languageOf(getenv func(string) (string, bool)) i18n.Language {
+	value := func(name string) string { v, _ := getenv(name); return v }
+	if l, ok := i18n.Parse(value("SUNDRY_LANGUAGE")); ok {
+		return l
+	}
+	if strings.HasPrefix(cmp.Or(value("LC_ALL"), value("LC_MESSAGES"), value("LANG")), "zh") {
+		return i18n.Chinese
+	}
+	return i18n.English
+}
+
+const (
+	descriptionInChinese = `缓存反向代理，汇集许多上游的公开、只读的小接口。可以这样开始：sundry serve --replay`
+	detailInChinese      = `退出状态：0 完成；1 失败；2 命令行有误；3 设置或接口文件有误；4 有接口没有可用的数据源（doctor）。`
+)
+
+// commandsInChinese says what each command does.
+func commandsInChinese() map[string]string {
+	return map[string]string{
+		"serve":      "提供服务。",
+		"check":      "加载并编译设置和接口目录，列出每个错误及其文件和行号。",
+		"try":        "不经缓存调用一个接口一次，逐步显示过程。",
+		"explain":    "说明一个请求会怎样处理：参数、缓存键、缓存规则、条目、数据源。不调用上游。",
+		"doctor":     "把每个数据源各调用一次，与录制的比较；有接口没有可用的数据源时以 4 退出。",
+		"health":     "检查本机的服务是否正常，不正常时以 1 退出。供容器的健康检查使用。",
+		"advise":     "根据日志建议 TTL：哪个符合目标，旧响应和上游调用现在各有多少，改后又有多少。",
+		"new":        "起草一个接口：调用一个地址，写出接口文件和录制的数据。",
+		"schema":     "输出接口文件或 sundry.yaml 的 JSON Schema，供编辑器使用。",
+		"completion": "输出一种 shell 的补全脚本。",
+		"help":       "说明一个命令的作用和参数。",
+		"version":    "输出版本和构建信息。",
+	}
+}
+
+// translate puts the commands into Chinese. What flags do stays in English.
+func translate(parser *kong.Kong) {
+	parser.Model.Help, parser.Model.Detail = descriptionInChinese, detailInChinese
+	help := commandsInChinese()
+	for _, command := range parser.Model.Children {
+		command.Help = cmp.Or(help[command.Name], command.Help)
+	}
+}
+
+// padded fills a text up to a number of the terminal's columns, of which a Chinese character takes two.
+func padded(text string, columns int) string {
+	return text + strings.Repeat(" ", max(0, columns-columnsOf(text)))
+}
+
+func columnsOf(text string) (n int) {
+	for _, r := range text {
+		switch n++; width.LookupRune(r).Kind() {
+		case width.EastAsianWide, width.EastAsianFullwidth:
+			n++
+		}
+	}
+	return n
+}
