@@ -19,6 +19,7 @@ import (
 
 // TestEveryExampleInEveryForm calls what the home page shows, twice.
 func TestEveryExampleInEveryForm(t *testing.T) {
+	t.Parallel()
 	f := newFront(t, nil, replayed)
 	for _, e := range f.server.current.Load().catalog.Endpoints {
 		for i, q := range fixtures.Examples(e) {

@@ -123,6 +123,7 @@ func (a answer) stale() bool {
 // in every way: an instance that starts then answers everything that Redis has,
 // marked as stale, and replaces none of it.
 func TestWithEverySourceDeadAWarmRedisAnswers(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Start(t)
 	var warm map[string]answer
 	t.Run("warm", func(t *testing.T) { warm = good(t, newFront(t, nil, replayed, withRedis(t, srv))) })

@@ -47,6 +47,7 @@ func (f *front) dial() *net.TCPConn {
 
 // TestHalfClosedCallersAreAnswered: on a miss, on a hit, and without a cache.
 func TestHalfClosedCallersAreAnswered(t *testing.T) {
+	t.Parallel()
 	up := newFake(t, `{"v":"worth the wait"}`)
 	up.takes.Store(int64(200 * time.Millisecond))
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
@@ -108,6 +109,7 @@ func newHanging(t *testing.T) *hanging {
 // TestDisconnectedCallersCancelTheirUpstreamCalls: no upstream call outlives the last
 // client that waits for it by more than a second.
 func TestDisconnectedCallersCancelTheirUpstreamCalls(t *testing.T) {
+	t.Parallel()
 	up := newHanging(t)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h, fill_timeout: 30s", &fake{Server: up.Server})})
 	ctx, leave := context.WithCancel(t.Context())

@@ -24,10 +24,14 @@ import (
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/replay"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.WaitTogether()
+	goleak.VerifyTestMain(m)
+}
 
 // fake is an upstream whose answers a test sets.
 type fake struct {

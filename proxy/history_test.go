@@ -86,6 +86,7 @@ func (w slowReader) Write(b []byte) (int, error) {
 // TestHistoryOfAnswersAboveAllBounds: the first of them has an exemplar, for which
 // client_golang adds a bucket that is not there without it.
 func TestHistoryOfAnswersAboveAllBounds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := serverOf(t, Limits{}, map[string]string{"bench.yaml": strings.Replace(benchCatalog, "ttl: 24h", "ttl: 0s", 1)})
 		ask := func(takes time.Duration) {

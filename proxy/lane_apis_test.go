@@ -84,6 +84,7 @@ func TestAnAPIThatHangs(t *testing.T) {
 // TestLaneAnswersForAPIsAsNetHTTPDoes: below a path and by a Host name, with every field that matters.
 func TestLaneAnswersForAPIsAsNetHTTPDoes(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
+	t.Parallel()
 	for name, trusted := range map[string]string{"behind a proxy": "127.0.0.0/8", "alone": "192.0.2.0/24"} {
 		t.Run(name, func(t *testing.T) { lanesAgreeOnAPIs(t, trusted) })
 	}

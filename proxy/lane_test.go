@@ -155,6 +155,7 @@ var etagLine = regexp.MustCompile(`(?m)^Etag: (.*)\r$`)
 // matters, down both ways on connections that stay open.
 func TestLaneAnswersAsNetHTTPDoes(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
+	t.Parallel()
 	w := newTwoWays(t, nil, replayed, trusting("127.0.0.0/8"))
 	lane, plain := dial(t, w.lane), dial(t, w.plain)
 	requests := 0

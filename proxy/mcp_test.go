@@ -84,6 +84,7 @@ func textOf(t *testing.T, r *mcp.CallToolResult) string {
 
 // TestToolsOfAgents: every endpoint is a tool, whose schemas are sound.
 func TestToolsOfAgents(t *testing.T) {
+	t.Parallel()
 	f := withTools(newFront(t, nil, replayed, withExchanges))
 	listed, err := agent(f).ListTools(t.Context(), nil)
 	if err != nil {
@@ -120,6 +121,7 @@ func TestToolsOfAgents(t *testing.T) {
 // TestCallsOfAgents: each kind of answer arrives as what it is, and is that of other
 // callers.
 func TestCallsOfAgents(t *testing.T) {
+	t.Parallel()
 	f := withTools(newFront(t, nil, replayed, withExchanges))
 	s := agent(f)
 
@@ -303,6 +305,7 @@ func TestAgentsFindTheTools(t *testing.T) {
 
 // TestReloadChangesTheTools: they are those of the catalog in use.
 func TestReloadChangesTheTools(t *testing.T) {
+	t.Parallel()
 	source := newFake(t, `{"v":"one"}`)
 	f := withTools(newFront(t, nil, replayed))
 	f.post(listMessage).want(t, 200)
@@ -315,6 +318,7 @@ func TestReloadChangesTheTools(t *testing.T) {
 
 // TestAgentsThatLeave: a call whose client has left is given up, and so is its fill.
 func TestAgentsThatLeave(t *testing.T) {
+	t.Parallel()
 	source := newFake(t, `{"v":"one"}`)
 	source.takes.Store(int64(time.Hour))
 	f := withTools(newFront(t, map[string]string{"simple": simple("ttl: 1h", source)}))

@@ -99,6 +99,7 @@ func servingAPIs(c *Config, _ *upstreams.Environment) {
 
 // TestMissingPageInABrowser: axe has no objection, and the link leads on.
 func TestMissingPageInABrowser(t *testing.T) {
+	t.Parallel()
 	f := newFront(t, nil, replayed)
 	b := browsertest.Open(t, f.URL)
 	for _, lang := range []string{"en", "zh"} {

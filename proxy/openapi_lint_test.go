@@ -47,6 +47,7 @@ func linted(t *testing.T, npm, program string, args ...string) {
 // TestOpenAPIHasNoWarnings: linters find neither errors nor warnings, with the rules that
 // they recommend, whether or not the service knows its address.
 func TestOpenAPIHasNoWarnings(t *testing.T) {
+	t.Parallel()
 	files := slices.Concat(described(t, "/tools", ""), described(t, "", "https://api.example.org"))
 	t.Run("redocly", func(t *testing.T) {
 		linted(t, "@redocly/cli", "@redocly/cli/bin/cli.js", append([]string{"lint", "--extends", "recommended-strict"}, files...)...)

@@ -43,6 +43,7 @@ func describe(t *testing.T, f *front) *openapi3.T {
 // TestOpenAPIHoldsForEveryCall validates each answer of the conformance table
 // against the OpenAPI document.
 func TestOpenAPIHoldsForEveryCall(t *testing.T) {
+	t.Parallel()
 	f := newFront(t, nil, replayed, withExchanges)
 	doc := describe(t, f)
 	doc.Servers = openapi3.Servers{{URL: f.URL}}
@@ -157,6 +158,7 @@ func TestOpenAPIDescribesErrors(t *testing.T) {
 
 // TestOpenAPISaysInWhichLanguage errors are, and on what that depends.
 func TestOpenAPISaysInWhichLanguage(t *testing.T) {
+	t.Parallel()
 	doc := describe(t, newFront(t, nil, replayed, withExchanges))
 	for name, r := range doc.Components.Responses {
 		language, vary := r.Value.Headers["Content-Language"], r.Value.Headers["Vary"]

@@ -203,6 +203,7 @@ func TestASecretIsKnownByItsDigest(t *testing.T) {
 
 // TestADrawIsMadeEachTime: a query that means one of several things means each of them.
 func TestADrawIsMadeEachTime(t *testing.T) {
+	t.Parallel()
 	const drawn = `{name: %s, type: string, default: any, enum: [any, cats, dogs, birds], pick: {any: [cats, dogs, birds]}, example: cats}`
 	p := parsesOf(t, fmt.Sprintf(drawn, "of"))
 	p.rememberTwice("", someone, noon)
@@ -278,6 +279,7 @@ func TestFindingAParsedQueryAllocatesNothing(t *testing.T) {
 
 // TestQueriesAreAskedAndRememberedAtOnce; the race detector watches.
 func TestQueriesAreAskedAndRememberedAtOnce(t *testing.T) {
+	t.Parallel()
 	p := parsesOf(t, dayInput)
 	var wg sync.WaitGroup
 	for worker := range 4 {

@@ -15,6 +15,7 @@ import (
 
 // TestEndpointPagesInABrowser uses the pages of endpoints as visitors do.
 func TestEndpointPagesInABrowser(t *testing.T) {
+	t.Parallel()
 	f := newFront(t, nil, replayed, withExchanges)
 	b := browsertest.Open(t, f.URL)
 	b.Prefers(t, "en")

@@ -80,6 +80,7 @@ var statusTTL = regexp.MustCompile(`; ttl=(-?\d+)`)
 // TestMaxAgeMinusAgeIsWhatRemains: in every answer that may be stored, max-age minus
 // Age is the ttl of Cache-Status.
 func TestMaxAgeMinusAgeIsWhatRemains(t *testing.T) {
+	t.Parallel()
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": saysNo("ttl: 1h, jitter: 0, negative: 5m, stale_if_error: 1h", up)})
 	check := func(a answer, lifetime int) {

@@ -93,6 +93,7 @@ func TestASlowSourceDelaysNoOtherEndpoint(t *testing.T) {
 // TestALateEditionIsPolledByWarming, without a request; and once it is there, no more.
 func TestALateEditionIsPolledByWarming(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
+	t.Parallel()
 	up := newFake(t, `{"v":"old","date":"2020-01-01"}`)
 	f := warmFront(t, `until: "00:00 UTC", poll: 1s, edition: .date, grace: 1h, stale_if_error: 1h`, func(string) *fake { return up })
 	f.warming()
@@ -225,6 +226,7 @@ func TestWhenAnEndpointIsLookedAtAgain(t *testing.T) {
 // TestAFleetWarmsOnce: three instances that are not asked for anything fill and poll as
 // often as one.
 func TestAFleetWarmsOnce(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	up := newFake(t, `{"v":"old","date":"2020-01-01"}`)
 	const poll = 5 * time.Second
