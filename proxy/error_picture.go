@@ -104,7 +104,7 @@ func (p *errorPictures) draw(what errorPicture) []byte {
 
 // wantsPicture reports whether a caller who gets no answer is shown a picture: one
 // whose form is a picture, or who would rather have a picture than JSON or a page. Of a
-// mistake in the parameters, a program that takes anything is told in JSON.
+// mistake in the parameters, a program that takes anything and named no form is told in JSON.
 func wantsPicture(req *request, f *failure) (wanted, svg bool) {
 	if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
 		return false, false // pictures are loaded with GET
@@ -117,10 +117,12 @@ func wantsPicture(req *request, f *failure) (wanted, svg bool) {
 		}
 	}
 	accepted := weigh(req.r.Header["Accept"])
+	mistake := f.status == http.StatusBadRequest || f.status == http.StatusForbidden
 	switch {
+	case form != nil && form.IsPicture() && (chosen != nil || !mistake):
+		return max(accepted.image, accepted.anything) > accepted.json, form.IsSVG()
 	case form != nil && form.IsPicture():
-		generic := accepted.anything && f.status != http.StatusBadRequest && f.status != http.StatusForbidden
-		return accepted.image > accepted.json || accepted.json == 0 && generic, form.IsSVG()
+		return accepted.image > accepted.json, form.IsSVG()
 	case chosen != nil && chosen.Kind != "redirect":
 		return false, false
 	}

@@ -145,6 +145,14 @@ func TestWhoGetsAPicture(t *testing.T) {
 		{"avatar", "*/*", 400, json, "missing_parameter; parameter=uid"},
 		{"avatar", acceptPicture, 400, png, "missing_parameter; parameter=uid"},
 		{"avatar?uid=1&type=nothing", acceptPicture, 400, png, "invalid_parameter; parameter=uid"},
+		// Whoever asked for a picture by name is shown one, unless JSON is preferred.
+		{"qrcode?type=png", "", 400, png, "missing_parameter; parameter=text"},
+		{"qrcode?type=svg&text=a&size=7", "*/*", 400, svg, "invalid_parameter; parameter=size"},
+		{"qrcode?type=png", "application/json;q=0.5, */*", 400, png, "missing_parameter; parameter=text"},
+		{"qrcode?type=png", "application/json, */*;q=0.5", 400, json, "missing_parameter; parameter=text"},
+		{"qrcode?type=png", acceptJSON, 400, json, "missing_parameter; parameter=text"},
+		{"qrcode", "*/*", 400, json, "missing_parameter; parameter=text"},
+		{"favicon?url=http://127.0.0.1/&type=image", "*/*", 403, png, "forbidden_target; parameter=url"},
 		{"favicon?url=http://127.0.0.1/", "", 403, json, "forbidden_target; parameter=url"},
 		{"favicon?url=http://127.0.0.1/", acceptPicture, 403, png, "forbidden_target; parameter=url"},
 		{"qrcode?type=SVG", acceptPicture, 400, svg, "missing_parameter; parameter=text"},
@@ -187,9 +195,9 @@ func TestRefusalsInPictures(t *testing.T) {
 
 func TestWeigh(t *testing.T) {
 	for accept, want := range map[string]acceptedTypes{
-		acceptPicture:                        {image: 1, anything: true},
-		acceptPage:                           {image: 1, page: 1, anything: true},
-		acceptJSON:                           {json: 1, anything: true},
+		acceptPicture:                        {image: 1, anything: 0.8},
+		acceptPage:                           {image: 1, page: 1, anything: 0.8},
+		acceptJSON:                           {json: 1, anything: 1},
 		"IMAGE/PNG;q=0.5, text/html ; Q=0.4": {image: 0.5, page: 0.4},
 		"image/*;q=0,*/*;q=0":                {},
 		"application/problem+json;q=0.2":     {json: 0.2},
@@ -200,7 +208,7 @@ func TestWeigh(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", accept, got, want)
 		}
 	}
-	if got := weigh(nil); got != (acceptedTypes{anything: true}) {
+	if got := weigh(nil); got != (acceptedTypes{anything: 1}) {
 		t.Errorf("none: %+v", got)
 	}
 	lines := []string{acceptPage, acceptJSON}
