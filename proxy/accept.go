@@ -105,13 +105,16 @@ func matches(lines []string, tag string) bool {
 // acceptedTypes are the weights that Accept gives to types that it names.
 type acceptedTypes struct {
 	image, json, page float64
-	// anything: there is no Accept, or it has */*.
-	anything bool
+	// anything is the weight of */*, and 1 where there is no Accept.
+	anything float64
 }
 
 // weigh parses all lines of Accept (RFC 9110, 12.5.1).
 func weigh(lines []string) acceptedTypes {
-	out := acceptedTypes{anything: len(lines) == 0}
+	var out acceptedTypes
+	if len(lines) == 0 {
+		out.anything = 1
+	}
 	for _, line := range lines {
 		for item := range strings.SplitSeq(line, ",") {
 			name, params, _ := strings.Cut(item, ";")
@@ -130,6 +133,6 @@ func (a *acceptedTypes) add(name string, q float64) {
 	case name == "text/html", name == "application/xhtml+xml":
 		a.page = max(a.page, q)
 	case name == "*/*":
-		a.anything = q > 0
+		a.anything = q
 	}
 }

@@ -57,8 +57,9 @@ func (p *errorPictures) body(req *request, f *failure, l i18n.Language) (body []
 	return p.draw(errorPicture{l.Of(t.title), l.Of(t.about(req, f)), note, l.Tag(), svg}), contentType
 }
 
-// about says more than the title: what a parameter takes, what an endpoint has not found, or what to do. Of a path
-// that leads nowhere the picture says no more than that: paths are made up faster than pictures are drawn.
+// about says more than the title: what a parameter takes, what an endpoint has not found, or when
+// to try again. Of a path that leads nowhere the picture says no more than that: paths are made up
+// faster than pictures are drawn.
 func (t *errorType) about(req *request, f *failure) words.Both {
 	switch said := f.message.(type) {
 	case *catalog.ParamError:
@@ -74,9 +75,25 @@ func (t *errorType) about(req *request, f *failure) words.Both {
 	case f.errorType == typeForbidden, f.errorType == typeNotFound:
 		return t.meaning
 	case f.status >= http.StatusTooManyRequests:
-		return words.Say("Try again later.", "请稍后再试。")
+		return waiting(f)
 	}
 	return words.Text{} // the title has said it
+}
+
+// waiting says when to try again, in seconds up to a minute and then in minutes: the fewer the
+// texts, the fewer pictures are drawn. A picture costs more than a millisecond, any other error
+// microseconds: so none has what differs from call to call, such as the request id.
+func waiting(f *failure) words.Text {
+	seconds := ceilSeconds(f.retryAfter)
+	switch {
+	case f.retryAfter <= 0:
+		return words.Say("Try again later.", "请稍后再试。")
+	case seconds > 60:
+		minutes := strconv.FormatInt((seconds+59)/60, 10)
+		return words.Say("Try again in "+minutes+" min.", "请 "+minutes+" 分钟后再试。")
+	}
+	n := strconv.FormatInt(seconds, 10)
+	return words.Say("Try again in "+n+" s.", "请 "+n+" 秒后再试。")
 }
 
 // draw draws a picture, or finds it; nil if it cannot be drawn.
@@ -104,7 +121,7 @@ func (p *errorPictures) draw(what errorPicture) []byte {
 
 // wantsPicture reports whether a caller who gets no answer is shown a picture: one
 // whose form is a picture, or who would rather have a picture than JSON or a page. Of a
-// mistake in the parameters, a program that takes anything is told in JSON.
+// mistake in the parameters, a program that takes anything and named no form is told in JSON.
 func wantsPicture(req *request, f *failure) (wanted, svg bool) {
 	if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
 		return false, false // pictures are loaded with GET
@@ -117,10 +134,12 @@ func wantsPicture(req *request, f *failure) (wanted, svg bool) {
 		}
 	}
 	accepted := weigh(req.r.Header["Accept"])
+	mistake := f.status == http.StatusBadRequest || f.status == http.StatusForbidden
 	switch {
+	case form != nil && form.IsPicture() && (chosen != nil || !mistake):
+		return max(accepted.image, accepted.anything) > accepted.json, form.IsSVG()
 	case form != nil && form.IsPicture():
-		generic := accepted.anything && f.status != http.StatusBadRequest && f.status != http.StatusForbidden
-		return accepted.image > accepted.json || accepted.json == 0 && generic, form.IsSVG()
+		return accepted.image > accepted.json, form.IsSVG()
 	case chosen != nil && chosen.Kind != "redirect":
 		return false, false
 	}

@@ -30,8 +30,8 @@ func isPicture(t *testing.T, contentType string, body []byte) {
 	t.Helper()
 	switch contentType {
 	case contentPNG:
-		if img, err := png.Decode(bytes.NewReader(body)); err != nil || img.Bounds().Dx() != 360 || img.Bounds().Dy() != 120 {
-			t.Errorf("no picture of 360 by 120 pixels: %v", err)
+		if img, err := png.Decode(bytes.NewReader(body)); err != nil || img.Bounds().Dx() != 360 || img.Bounds().Dy() < 120 {
+			t.Errorf("no picture of 360 by 120 pixels or more: %v", err)
 		}
 	case contentSVG:
 		for d := xml.NewDecoder(bytes.NewReader(body)); ; {
@@ -145,6 +145,14 @@ func TestWhoGetsAPicture(t *testing.T) {
 		{"avatar", "*/*", 400, json, "missing_parameter; parameter=uid"},
 		{"avatar", acceptPicture, 400, png, "missing_parameter; parameter=uid"},
 		{"avatar?uid=1&type=nothing", acceptPicture, 400, png, "invalid_parameter; parameter=uid"},
+		// Whoever asked for a picture by name is shown one, unless JSON is preferred.
+		{"qrcode?type=png", "", 400, png, "missing_parameter; parameter=text"},
+		{"qrcode?type=svg&text=a&size=7", "*/*", 400, svg, "invalid_parameter; parameter=size"},
+		{"qrcode?type=png", "application/json;q=0.5, */*", 400, png, "missing_parameter; parameter=text"},
+		{"qrcode?type=png", "application/json, */*;q=0.5", 400, json, "missing_parameter; parameter=text"},
+		{"qrcode?type=png", acceptJSON, 400, json, "missing_parameter; parameter=text"},
+		{"qrcode", "*/*", 400, json, "missing_parameter; parameter=text"},
+		{"favicon?url=http://127.0.0.1/&type=image", "*/*", 403, png, "forbidden_target; parameter=url"},
 		{"favicon?url=http://127.0.0.1/", "", 403, json, "forbidden_target; parameter=url"},
 		{"favicon?url=http://127.0.0.1/", acceptPicture, 403, png, "forbidden_target; parameter=url"},
 		{"qrcode?type=SVG", acceptPicture, 400, svg, "missing_parameter; parameter=text"},
@@ -187,9 +195,9 @@ func TestRefusalsInPictures(t *testing.T) {
 
 func TestWeigh(t *testing.T) {
 	for accept, want := range map[string]acceptedTypes{
-		acceptPicture:                        {image: 1, anything: true},
-		acceptPage:                           {image: 1, page: 1, anything: true},
-		acceptJSON:                           {json: 1, anything: true},
+		acceptPicture:                        {image: 1, anything: 0.8},
+		acceptPage:                           {image: 1, page: 1, anything: 0.8},
+		acceptJSON:                           {json: 1, anything: 1},
 		"IMAGE/PNG;q=0.5, text/html ; Q=0.4": {image: 0.5, page: 0.4},
 		"image/*;q=0,*/*;q=0":                {},
 		"application/problem+json;q=0.2":     {json: 0.2},
@@ -200,7 +208,7 @@ func TestWeigh(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", accept, got, want)
 		}
 	}
-	if got := weigh(nil); got != (acceptedTypes{anything: true}) {
+	if got := weigh(nil); got != (acceptedTypes{anything: 1}) {
 		t.Errorf("none: %+v", got)
 	}
 	lines := []string{acceptPage, acceptJSON}
@@ -210,13 +218,24 @@ func TestWeigh(t *testing.T) {
 }
 
 // TestErrorPicturesSayWhy, in the caller's language: which parameter is at fault and what it
-// takes, and never what the caller sent.
+// takes, when to try again, and never what the caller sent.
 func TestErrorPicturesSayWhy(t *testing.T) {
 	f := newFront(t, nil, replaying("qrcode"))
+	for wait, says := range map[time.Duration][2]string{
+		0: {"Try again later.", "请稍后再试。"}, time.Second: {"Try again in 1 s.", "请 1 秒后再试。"},
+		59500 * time.Millisecond: {"Try again in 60 s.", "请 60 秒后再试。"}, 61 * time.Second: {"Try again in 2 min.", "请 2 分钟后再试。"},
+	} {
+		for i, language := range []string{"en", "zh"} {
+			rec := failed(f, http.MethodGet, "/api/qrcode?type=svg&lang="+language, &failure{status: 429, errorType: typeLimited, message: words.Name("m"), retryAfter: wait})
+			if body := rec.Body.String(); !strings.Contains(body, ">"+says[i]+"<") {
+				t.Errorf("%v: does not say %q: %s", wait, says[i], body)
+			}
+		}
+	}
 	const path = "/api/qrcode?type=svg&text=a&size="
 	en, zh := f.get(path+"7", "Accept", acceptPicture, "Accept-Language", "en"), f.get(path+"7", "Accept", acceptPicture)
-	en.want(t, http.StatusBadRequest, "A parameter is not valid", "size: expected a whole number", "from 50 to 2000", "400 invalid_parameter", `xml:lang="en"`)
-	zh.want(t, http.StatusBadRequest, "参数有误", "size：应为 50 到 2000 的整数")
+	en.want(t, http.StatusBadRequest, "A parameter is not valid", "size: expected a whole number", "from 50 to 2000", "for example size=300", "400 invalid_parameter", `xml:lang="en"`)
+	zh.want(t, http.StatusBadRequest, "参数有误", "size：应为 50 到 2000 的整数，例如", "size=300")
 	en.header(t, "Content-Language", "en")
 	zh.header(t, "Content-Language", "zh-CN")
 	en.header(t, "Vary", "Accept-Language")

@@ -195,7 +195,8 @@ func TestREADMESaysWhomToTellOfHoles(t *testing.T) {
 func TestREADMELinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{readmes[0], readmes[1], "../../deploy/settings.md", "../../deploy/settings.zh-CN.md",
-		"../../deploy/endpoint-guide.md", "../../deploy/endpoint-guide.zh-CN.md", "../../deploy/glossary.zh-CN.md", "../../deploy/proxy.md"} {
+		"../../deploy/endpoint-guide.md", "../../deploy/endpoint-guide.zh-CN.md", "../../deploy/glossary.zh-CN.md", "../../deploy/proxy.md",
+		"../../deploy/mcp.md", "../../deploy/mcp.zh-CN.md"} {
 		links := relativeLink.FindAllStringSubmatch(readFile(t, file), -1)
 		if len(links) == 0 {
 			t.Errorf("%s: no links", file)

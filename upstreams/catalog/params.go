@@ -99,17 +99,18 @@ func (e *ParamError) ZH() string {
 	return words.Join("参数 ", p.Name, " 有误：", value, e.wrong.ZH(), "；应为", p.Allowed.ZH(), "，例如 ", p.Name, "=", p.Example)
 }
 
-// Expected says which parameter is at fault and what it takes, without the value; zero where that
-// is not of a parameter.
+// Expected says which parameter is at fault and what it takes, with an example and without the
+// value; zero where that is not of a parameter.
 func (e *ParamError) Expected() words.Text {
-	switch {
-	case e.param == nil:
+	if e.param == nil {
 		return words.Text{}
-	case e.Missing:
-		example := e.Parameter + "=" + e.param.Example
+	}
+	example := e.Parameter + "=" + e.param.Example
+	if e.Missing {
 		return words.Say(e.Parameter+", for example "+example, e.Parameter+"，例如 "+example)
 	}
-	return words.Say(e.Parameter+": expected "+e.param.Allowed.EN(), e.Parameter+"："+words.Join("应为", e.param.Allowed.ZH()))
+	return words.Say(e.Parameter+": expected "+e.param.Allowed.EN()+", for example "+example,
+		e.Parameter+"："+words.Join("应为", e.param.Allowed.ZH(), "，例如 ", example))
 }
 
 var (

@@ -8,7 +8,7 @@ import (
 // the program's own.
 type Notice struct {
 	Title string
-	// About says more, on two lines at most.
+	// About says more, on four lines at most.
 	About string
 	// Note is a line for those who look closer, such as a status.
 	Note string
@@ -16,28 +16,32 @@ type Notice struct {
 	Language string
 }
 
-// Lengths of a notice in pixels. Its mark is a ring around an exclamation mark.
+// Lengths of a notice in pixels, with two lines of About or fewer: it grows with more. Its mark is
+// a ring around an exclamation mark.
 const (
 	noticeWidth  = 360
 	noticeHeight = 120
 	noticeLeft   = 92
+	noticeLines  = 4
 	aboutSize    = 13
+	aboutStep    = 19
 
-	markX, markY, markR = 49, 60, 24
+	markX, markR = 49, 24
 )
 
-// PNG draws the notice, 360 by 120 pixels with transparent corners: some 4 KB.
+// PNG draws the notice, 360 pixels wide and 120 high or more, with transparent corners: some 4 KB.
 func (n *Notice) PNG() ([]byte, error) {
 	p, done, err := acquireRenderer()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	img := image.NewPaletted(image.Rect(0, 0, noticeWidth, noticeHeight), palette(alarm))
-	for _, s := range noticeShapes() {
+	lines, height := n.lines(p)
+	img := image.NewPaletted(image.Rect(0, 0, noticeWidth, height), palette(alarm))
+	for _, s := range noticeShapes(height) {
 		s.draw(img)
 	}
-	return p.png("notice", img, n.lines(p))
+	return p.png("notice", img, lines)
 }
 
 // SVG draws the same with the viewer's own fonts.
@@ -47,41 +51,45 @@ func (n *Notice) SVG() ([]byte, error) {
 		return nil, err
 	}
 	defer done()
-	d := drawing{accent: alarm, language: n.Language, width: noticeWidth, height: noticeHeight, title: n.Title + " " + n.About, shapes: noticeShapes(), lines: n.lines(p)}
+	lines, height := n.lines(p)
+	d := drawing{accent: alarm, language: n.Language, width: noticeWidth, height: height, title: n.Title + " " + n.About, shapes: noticeShapes(height), lines: lines}
 	return d.svg(), nil
 }
 
-func (n *Notice) lines(p *renderer) []line {
+// lines are the texts of the notice, and its height.
+func (n *Notice) lines(p *renderer) (lines []line, height int) {
 	const room = noticeWidth - noticeLeft - 20
-	lines := []line{p.fit(line{text: n.Title, x: noticeLeft, y: 36, style: style{regular, 18}, blend: inkOnPaper, maxWidth: room}, 12)}
-	for i, part := range p.wrap(p.legible(n.About), room*1000/aboutSize, 2) {
-		lines = append(lines, p.fit(line{text: part, x: noticeLeft, y: 60 + 19*i, style: style{regular, aboutSize}, blend: softOnPaper, maxWidth: room}, 10))
+	lines = []line{p.fit(line{text: n.Title, x: noticeLeft, y: 36, style: style{regular, 18}, blend: inkOnPaper, maxWidth: room}, 12)}
+	about := p.wrap(p.legible(n.About), room*1000/aboutSize, noticeLines)
+	for i, part := range about {
+		lines = append(lines, p.fit(line{text: part, x: noticeLeft, y: 60 + aboutStep*i, style: style{regular, aboutSize}, blend: softOnPaper, maxWidth: room}, 10))
 	}
-	return append(lines, p.fit(line{text: n.Note, x: noticeLeft, y: 103, style: style{regular, 12}, blend: mutedOnPaper, maxWidth: room}, 10))
+	height = noticeHeight + aboutStep*max(0, len(about)-2)
+	return append(lines, p.fit(line{text: n.Note, x: noticeLeft, y: height - 17, style: style{regular, 12}, blend: mutedOnPaper, maxWidth: room}, 10)), height
 }
 
 // noticeShapes are those of a card without its footer.
-func noticeShapes() []shape {
-	const (
-		right, bottom = noticeWidth - 1, noticeHeight - 1
-		split         = radius - 1
-	)
+func noticeShapes(height int) []shape {
+	const right, split = noticeWidth - 1, radius - 1
+	high, bottom := float32(height), float32(height-1)
 	square, round, inset, arc := corner{}, corner{radius, radius}, corner{radius - stripe, radius - 1}, corner{radius - 1, radius - 1}
 	return []shape{
-		{accentOnClear, roundedRect(0, 0, radius, noticeHeight, round, square, square, round)},
-		{borderOnClear, roundedRect(split, 0, noticeWidth, noticeHeight, square, round, round, square)},
+		{accentOnClear, roundedRect(0, 0, radius, high, round, square, square, round)},
+		{borderOnClear, roundedRect(split, 0, noticeWidth, high, square, round, round, square)},
 		{paperOnAccent, roundedRect(stripe, 1, radius, bottom, inset, square, square, inset)},
 		{paperOnBorder, roundedRect(split, 1, right, bottom, square, arc, arc, square)},
-		{accentOnPaper, mark},
+		{accentOnPaper, mark(high / 2)},
 	}
 }
 
-// mark is a ring around an exclamation mark.
-func mark(z pathWriter) {
+// mark is a ring around an exclamation mark, at the middle of the notice.
+func mark(middle float32) func(pathWriter) {
 	const thin, half = 2.5, 1.75
-	ellipse(z, markX, markY, markR, markR, 1)
-	ellipse(z, markX, markY, markR-thin, markR-thin, -1)
-	tip := corner{half, half}
-	roundedRect(markX-half, markY-12, markX+half, markY+4, tip, tip, tip, tip)(z)
-	ellipse(z, markX, markY+10, half+0.5, half+0.5, 1)
+	return func(z pathWriter) {
+		ellipse(z, markX, middle, markR, markR, 1)
+		ellipse(z, markX, middle, markR-thin, markR-thin, -1)
+		tip := corner{half, half}
+		roundedRect(markX-half, middle-12, markX+half, middle+4, tip, tip, tip, tip)(z)
+		ellipse(z, markX, middle+10, half+0.5, half+0.5, 1)
+	}
 }
