@@ -21,6 +21,9 @@ import (
 // readmes are the same page in two languages.
 var readmes = [...]string{"../../README.md", "../../README.zh-CN.md"}
 
+// proxyPages are likewise, of an API as it is.
+var proxyPages = [...]string{"../../deploy/proxy.md", "../../deploy/proxy.zh-CN.md"}
+
 // TestREADMEHasTheTables keeps the lists of the pages for operators equal to the
 // catalog.
 func TestREADMEHasTheTables(t *testing.T) {
@@ -96,12 +99,11 @@ var (
 // one tells, the other does.
 func TestREADMELanguagesAreEqual(t *testing.T) {
 	t.Parallel()
-	var shapes [2]string
-	for i, file := range readmes {
-		shapes[i] = strings.Join(shape(readFile(t, file)), "\n")
-	}
-	if diff := cmp.Diff(shapes[0], shapes[1]); diff != "" {
-		t.Errorf("the languages differ (-en +zh):\n%s", diff)
+	for _, pages := range [][2]string{readmes, proxyPages} {
+		en, zh := shape(readFile(t, pages[0])), shape(readFile(t, pages[1]))
+		if diff := cmp.Diff(strings.Join(en, "\n"), strings.Join(zh, "\n")); diff != "" {
+			t.Errorf("%s: the languages differ (-en +zh):\n%s", pages[0], diff)
+		}
 	}
 }
 
@@ -195,7 +197,7 @@ func TestREADMESaysWhomToTellOfHoles(t *testing.T) {
 func TestREADMELinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{readmes[0], readmes[1], "../../deploy/settings.md", "../../deploy/settings.zh-CN.md",
-		"../../deploy/endpoint-guide.md", "../../deploy/endpoint-guide.zh-CN.md", "../../deploy/glossary.zh-CN.md", "../../deploy/proxy.md",
+		"../../deploy/endpoint-guide.md", "../../deploy/endpoint-guide.zh-CN.md", "../../deploy/glossary.zh-CN.md", proxyPages[0], proxyPages[1],
 		"../../deploy/mcp.md", "../../deploy/mcp.zh-CN.md"} {
 		links := relativeLink.FindAllStringSubmatch(readFile(t, file), -1)
 		if len(links) == 0 {
@@ -356,7 +358,7 @@ func TestREADMEsAPI(t *testing.T) {
 // TestFilesOfAPIsInDocumentsPassTheCheck: those of the README and of its page.
 func TestFilesOfAPIsInDocumentsPassTheCheck(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{readmes[0], "../../deploy/proxy.md"} {
+	for _, page := range []string{readmes[0], proxyPages[0], proxyPages[1]} {
 		_, after, _ := strings.Cut(readFile(t, page), "```yaml\nversion: 1\nname: weather\n")
 		file, _, _ := strings.Cut(after, "```")
 		dir := t.TempDir()

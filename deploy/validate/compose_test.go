@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +116,38 @@ func TestComposeTakesImagesOfAMirror(t *testing.T) {
 			t.Errorf("%s is %s", name, s.Image)
 		case s.Build != nil && *s.Build.Args["IMAGE_MIRROR"] != mirror:
 			t.Errorf("%s is built with %v", name, s.Build.Args)
+		}
+	}
+}
+
+// TestComposeTakesSettingsOfTheOperators in place of the repository's, which git pull changes.
+func TestComposeTakesSettingsOfTheOperators(t *testing.T) {
+	p, err := projectWith(t, []string{"SETTINGS_FILE=/etc/mine.yaml"}, filepath.Join(top, "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sundry := p.Services["sundry"]
+	if !slices.ContainsFunc(sundry.Volumes, func(v types.ServiceVolumeConfig) bool {
+		return v.Source == "/etc/mine.yaml" && v.Target == *sundry.Environment["SUNDRY_CONFIG"] && v.ReadOnly
+	}) {
+		t.Errorf("%+v", sundry.Volumes)
+	}
+}
+
+// TestComposeTellsItsSecrets by the commands at its top, whatever else runs.
+func TestComposeTellsItsSecrets(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(top, "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := compose(t).Services["secrets"]
+	commands := regexp.MustCompile(`docker compose run --rm secrets 'cat (\S+)'`).FindAllStringSubmatch(string(text), -1)
+	if len(commands) != 2 || !slices.Equal(secrets.Entrypoint, []string{"/bin/sh", "-euc"}) || len(secrets.DependsOn) > 0 {
+		t.Fatalf("%q of %+v", commands, secrets)
+	}
+	for _, command := range commands {
+		if !strings.Contains(secrets.Command[0], "make "+command[1]+"\n") {
+			t.Errorf("%s: nothing makes it", command[0])
 		}
 	}
 }
