@@ -30,6 +30,7 @@ import (
 
 func TestMain(m *testing.M) {
 	longtest.WaitTogether()
+	longtest.CollectLess()
 	goleak.VerifyTestMain(m)
 }
 

@@ -7,10 +7,14 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/envtest"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/replay"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.CollectLess()
+	goleak.VerifyTestMain(m)
+}
 
 // testEnvironment has the embedded data, and a replay where one is given.
 func testEnvironment(t testing.TB, network *replay.Network) *upstreams.Environment {
