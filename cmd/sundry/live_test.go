@@ -148,6 +148,7 @@ func TestPurgeReachesTheFleet(t *testing.T) {
 		return strings.Contains(header.Get("Cache-Status"), "uri-miss") || strings.Contains(header.Get("Cache-Status"), "redis")
 	})
 	key := one.entryKey(t)
+	outlastClockDifference(t)
 	one.mustAsk(http.MethodPost, "purge", fmt.Sprintf(`{"endpoint":"ip","key":%q}`, key))
 	if status, doc := one.ask(http.MethodGet, "endpoints/ip/entry?key="+strings.ReplaceAll(strings.ReplaceAll(key, "#", "%23"), "|", "%7C"), ""); status != http.StatusNotFound {
 		t.Errorf("a dropped entry: %d %v", status, doc)
