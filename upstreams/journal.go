@@ -35,10 +35,10 @@ type Record struct {
 	Cut bool
 }
 
-// Failed reports whether it counts against the source.
+// Failed reports whether it counts against the source: what a caller sent does not.
 func (r *Record) Failed() bool {
 	switch r.Result {
-	case "success", Negative.String(), Throttled.String(), resultOutrun:
+	case "success", Invalid.String(), Forbidden.String(), Negative.String(), Throttled.String(), resultOutrun:
 		return false
 	}
 	return true

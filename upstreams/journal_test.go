@@ -44,6 +44,22 @@ func TestJournalKeepsTheLast(t *testing.T) {
 	}
 }
 
+// TestJournalDoesNotBlameASourceForItsCallers: whoever sends mistakes would drive out what has really failed.
+func TestJournalDoesNotBlameASourceForItsCallers(t *testing.T) {
+	var j Journal
+	j.add(Record{Endpoint: "a", Source: "s", Result: Unavailable.String()})
+	for range recentFailures {
+		j.add(Record{Endpoint: "a", Source: "s", Result: Invalid.String()})
+		j.add(Record{Endpoint: "a", Source: "s", Result: Forbidden.String()})
+	}
+	if failed := j.Failures(); len(failed) != 1 || failed[0].Result != Unavailable.String() {
+		t.Errorf("failures: %v", failed)
+	}
+	if last, ok := j.LastFailure("a", "s"); !ok || last.Result != Unavailable.String() {
+		t.Errorf("last failure: %v", last)
+	}
+}
+
 func TestJournalCountsTheAnswersOfAnHour(t *testing.T) {
 	var j Journal
 	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)

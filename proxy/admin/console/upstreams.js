@@ -90,8 +90,9 @@ function hold(host, act, refresh) {
   });
 }
 
-// throttled: not called, because its rate is used up; outrun: given up, because another source had answered
-const fine = ["success", "negative", "throttled", "outrun"];
+// invalid, forbidden: the caller's mistake; throttled: not called, because its rate is used up; outrun: given up, because
+// another source had answered
+const fine = ["success", "invalid", "forbidden", "negative", "throttled", "outrun"];
 const failed = (attempt) => !fine.includes(attempt.result);
 const resultBadge = (name) => badge(...(name === "success" ? ["good", "●"] : fine.includes(name) ? ["plain", "○"] : ["bad", "✕"]), result(name));
 
