@@ -67,10 +67,15 @@ func views() []view {
 	add(view{name: "no choice", tab: "upstreams", then: submit, shown: `document.querySelector("dialog .beside")`}, "Change…", "更改…", " "+failing)
 	all = append(all, view{name: "entry", tab: "cache", en: `button[aria-label^="Inspect "]`, zh: `button[aria-label^="查看 "]`, shown: `document.querySelector("dialog pre")`})
 	all = append(all, view{name: "drop", tab: "cache", en: `button[aria-label^="Drop… "]`, zh: `button[aria-label^="删除… "]`, shown: counted})
-	all = append(all, view{name: "explained", tab: "explain", then: func(b *browser) {
-		b.run(chromedp.SetValue(chromedp.CSS("#explain-url"), "/api/wpcat?type=1&nonsense=1"))
-		b.press("#explain button")
-	}, shown: `document.querySelectorAll("#panel dl").length === 6`})
+	for name, row := range map[string]struct {
+		url   string
+		parts int
+	}{"explained": {"/api/wpcat?type=1", 6}, "explained refusal": {"/api/wpcat?type=1&nonsense=1", 2}} {
+		all = append(all, view{name: name, tab: "explain", then: func(b *browser) {
+			b.run(chromedp.SetValue(chromedp.CSS("#explain-url"), row.url))
+			b.press("#explain button")
+		}, shown: fmt.Sprintf(`document.querySelectorAll("#panel dl").length === %d`, row.parts)})
+	}
 	add(view{name: "retry", tab: "failures", shown: asked + ` && document.querySelector("dialog ol li")`}, "Retry", "重试", " wpcat/wallpaper-360")
 	return all
 }
