@@ -70,7 +70,7 @@ func views() []view {
 	for name, row := range map[string]struct {
 		url   string
 		parts int
-	}{"explained": {"/api/wpcat?type=1", 6}, "explained refusal": {"/api/wpcat?type=1&nonsense=1", 2}} {
+	}{"explained": {"/api/wpcat?n=10&nonsense=1", 6}, "explained refusal": {"/api/wpcat?type=1", 2}} {
 		all = append(all, view{name: name, tab: "explain", then: func(b *browser) {
 			b.run(chromedp.SetValue(chromedp.CSS("#explain-url"), row.url))
 			b.press("#explain button")
