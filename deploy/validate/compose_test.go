@@ -120,9 +120,10 @@ func TestComposeTakesImagesOfAMirror(t *testing.T) {
 	}
 }
 
-// TestComposeTakesSettingsOfTheOperators in place of the repository's, which git pull changes.
+// TestComposeTakesSettingsOfTheOperators in place of the repository's, which git pull changes; and the bounds of a
+// small server, where Docker refuses more processors than there are.
 func TestComposeTakesSettingsOfTheOperators(t *testing.T) {
-	p, err := projectWith(t, []string{"SETTINGS_FILE=/etc/mine.yaml"}, filepath.Join(top, "docker-compose.yml"))
+	p, err := projectWith(t, []string{"SETTINGS_FILE=/etc/mine.yaml", "CPUS=1", "GOMEMLIMIT=400MiB"}, filepath.Join(top, "docker-compose.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +132,9 @@ func TestComposeTakesSettingsOfTheOperators(t *testing.T) {
 		return v.Source == "/etc/mine.yaml" && v.Target == *sundry.Environment["SUNDRY_CONFIG"] && v.ReadOnly
 	}) {
 		t.Errorf("%+v", sundry.Volumes)
+	}
+	if limit := sundry.Environment["GOMEMLIMIT"]; sundry.CPUS != 1 || limit == nil || *limit != "400MiB" {
+		t.Errorf("%v processors, %v", sundry.CPUS, limit)
 	}
 }
 

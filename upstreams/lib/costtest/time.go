@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	shorter = 4 << 10 // bytes of the shorter text
-	factor  = 16      // by which the other one is longer
-	most    = 96      // by which it may take longer: what is quadratic takes 256 times as long
-	unclear = time.Millisecond
+	shorter = 16 << 10 // bytes of the shorter text
+	factor  = 16       // by which the other one is longer
+	most    = 96       // by which it may take longer: what is quadratic takes 256 times as long
+	unclear = 4 * time.Millisecond
 	tries   = 8               // of which the fastest counts: the machine may be busy
 	enough  = 3 * time.Second // for all tries
 	much    = 128 << 20       // bytes on the heap
