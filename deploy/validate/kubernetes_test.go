@@ -45,6 +45,7 @@ type cluster struct {
 	budgets     []*policyv1.PodDisruptionBudget
 	policies    []*networkingv1.NetworkPolicy
 	monitors    []*monitoringv1.ServiceMonitor
+	ingresses   []*networkingv1.Ingress
 	alerts      []*monitoringv1.PrometheusRule
 	dashboards  []*corev1.ConfigMap
 	namespaces  []*corev1.Namespace
@@ -69,6 +70,8 @@ func (c *cluster) add(t *testing.T, o runtime.Object) {
 		c.budgets = append(c.budgets, o)
 	case *networkingv1.NetworkPolicy:
 		c.policies = append(c.policies, o)
+	case *networkingv1.Ingress:
+		c.ingresses = append(c.ingresses, o)
 	case *monitoringv1.ServiceMonitor:
 		c.monitors = append(c.monitors, o)
 	case *monitoringv1.PrometheusRule:
