@@ -17,7 +17,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -156,6 +155,9 @@ func TestTryShowsFieldsInTheirOrder(t *testing.T) {
 	}
 }
 
+// metricsPage lists the metrics for operators.
+const metricsPage = "../../deploy/metrics.md"
+
 // TestMetricsGolden holds the list of metrics still: it is an API.
 func TestMetricsGolden(t *testing.T) {
 	t.Parallel()
@@ -175,29 +177,14 @@ func TestMetricsGolden(t *testing.T) {
 			continue
 		}
 		series += len(f.GetMetric())
-		lines = append(lines, name+" "+strings.ToLower(f.GetType().String())+" {"+strings.Join(labels(f), ",")+"} "+f.GetHelp())
+		lines = append(lines, fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, strings.ToLower(f.GetType().String()), strings.Join(labels(f), ", "), f.GetHelp()))
 	}
 	sort.Strings(lines)
 	if series > 3000 {
 		t.Errorf("%d series", series)
 	}
-	got := strings.Join(lines, "\n") + "\n"
-	const golden = "testdata/metrics.txt"
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("metrics (-want +got):\n%s", diff)
-	}
+	table := "| metric | type | labels | what it says |\n|---|---|---|---|\n" + strings.Join(lines, "")
+	golden(t, metricsPage, between(t, readFile(t, metricsPage), "metrics", table))
 	problems, err := promlint.NewWithMetricFamilies(slices.Collect(mapValues(families))).Lint()
 	if err != nil {
 		t.Fatal(err)

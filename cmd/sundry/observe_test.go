@@ -86,6 +86,21 @@ func rules(t *testing.T) []alertRule {
 	return all
 }
 
+// TestPrometheusRuleGolden gives the operator of Prometheus the same rules.
+func TestPrometheusRuleGolden(t *testing.T) {
+	t.Parallel()
+	const head = `# The rules of deploy/prometheus/rules/sundry.yml, made by ` + "`make golden`" + `.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: sundry
+  labels: {app.kubernetes.io/name: sundry}
+spec:
+`
+	groups := regexp.MustCompile(`(?m)^groups:\n(?s:.*)`).FindString(readSample(t, "rules/sundry.yml"))
+	golden(t, filepath.Join(samples, "kubernetes/components/prometheus-operator/prometheusrule.yaml"), head+regexp.MustCompile(`(?m)^.`).ReplaceAllString(groups, "  $0"))
+}
+
 // runbook gives its sections by anchor, as they are made of headings.
 func runbook(t *testing.T) map[string]string {
 	t.Helper()
@@ -104,6 +119,9 @@ func runbook(t *testing.T) map[string]string {
 	}
 	return sections
 }
+
+// runbookURL is where the admin listener has the runbook: on its own machine, through ssh -L, or by kubectl port-forward.
+const runbookURL = "http://localhost:9090/admin/runbook.html"
 
 // TestEveryAlertHasARunbookEntry: what it means, how to look, what to do.
 func TestEveryAlertHasARunbookEntry(t *testing.T) {
@@ -126,7 +144,7 @@ func TestEveryAlertHasARunbookEntry(t *testing.T) {
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
 			t.Errorf("%s: wants a summary and a description", r.Alert)
 		}
-		anchor, ok := strings.CutPrefix(r.Annotations["runbook_url"], "deploy/runbook.md#")
+		anchor, ok := strings.CutPrefix(r.Annotations["runbook_url"], runbookURL+"#")
 		section := sections[anchor]
 		if !ok || !strings.Contains(section, r.Alert) && anchor != strings.ToLower(r.Alert) {
 			t.Errorf("%s: runbook_url %q leads to no section of its own", r.Alert, r.Annotations["runbook_url"])
@@ -167,6 +185,7 @@ type dashboard struct {
 			Type       string     `json:"type"`
 			Datasource datasource `json:"datasource"`
 			Definition string     `json:"definition"`
+			Query      any        `json:"query"`
 		} `json:"list"`
 	} `json:"templating"`
 	Annotations struct {
@@ -248,6 +267,9 @@ func TestDashboards(t *testing.T) {
 		var variables []string
 		for _, v := range d.Templating.List {
 			variables = append(variables, v.Name)
+			if v.Name == "runbook" && v.Query != runbookURL {
+				t.Errorf("%s: the runbook is at %v, want %s", d.file, v.Query, runbookURL)
+			}
 			if v.Type == "query" && v.Datasource.UID != "prometheus" {
 				t.Errorf("%s: variable %s: datasource %q", d.file, v.Name, v.Datasource.UID)
 			}
@@ -369,19 +391,14 @@ func TestGrafanaFindsWhatTheDashboardsName(t *testing.T) {
 	}
 }
 
-// TestRulesAndDashboardsNameMetricsThatExist, by the golden list.
+// TestRulesAndDashboardsNameMetricsThatExist, by the list of them.
 func TestRulesAndDashboardsNameMetricsThatExist(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("testdata/metrics.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
 	known := map[string]bool{}
-	for line := range strings.Lines(string(b)) {
-		f := strings.Fields(line)
-		known[f[0]] = true
-		if f[1] == "histogram" {
-			known[f[0]+"_bucket"], known[f[0]+"_sum"], known[f[0]+"_count"] = true, true, true
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (\\w+) \\|").FindAllStringSubmatch(readFile(t, metricsPage), -1) {
+		known[m[1]] = true
+		if m[2] == "histogram" {
+			known[m[1]+"_bucket"], known[m[1]+"_sum"], known[m[1]+"_count"] = true, true, true
 		}
 	}
 	all := rules(t)

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -149,6 +150,25 @@ func TestKubernetesNamesMeet(t *testing.T) {
 			t.Errorf("the pod mounts %s, the configuration is %s", used, c.configs[0].Name)
 		}
 	})
+}
+
+// TestKubernetesIngressLeadsToTheService, by a name that Sundry knows for its own.
+func TestKubernetesIngressLeadsToTheService(t *testing.T) {
+	c := build(t, filepath.Join(top, "deploy/kubernetes/overlays/example"))
+	if len(c.ingresses) != 1 {
+		t.Fatalf("%d ingresses", len(c.ingresses))
+	}
+	spec := c.ingresses[0].Spec
+	rule, settings := spec.Rules[0], c.configs[0].Data["sundry.yaml"]
+	if !slices.Equal(spec.TLS[0].Hosts, []string{rule.Host}) || !strings.Contains(settings, "own_hosts: ["+rule.Host+"]") {
+		t.Errorf("%s has the certificate of %v; the settings are %s", rule.Host, spec.TLS[0].Hosts, settings)
+	}
+	to := rule.HTTP.Paths[0].Backend.Service
+	if !slices.ContainsFunc(c.services, func(s *corev1.Service) bool {
+		return s.Name == to.Name && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == to.Port.Name })
+	}) {
+		t.Errorf("no service has the port that %+v names", to)
+	}
 }
 
 func TestKubernetesMonitorFindsTheAdminPort(t *testing.T) {

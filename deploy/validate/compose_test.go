@@ -123,7 +123,7 @@ func TestComposeTakesImagesOfAMirror(t *testing.T) {
 // TestComposeTakesSettingsOfTheOperators in place of the repository's, which git pull changes; and the bounds of a
 // small server, where Docker refuses more processors than there are.
 func TestComposeTakesSettingsOfTheOperators(t *testing.T) {
-	p, err := projectWith(t, []string{"SETTINGS_FILE=/etc/mine.yaml", "CPUS=1", "GOMEMLIMIT=400MiB"}, filepath.Join(top, "docker-compose.yml"))
+	p, err := projectWith(t, []string{"SETTINGS_FILE=/etc/mine.yaml", "CPUS=1", "GOMEMLIMIT=400MiB", "REDIS_MEMORY=64mb"}, filepath.Join(top, "docker-compose.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +135,9 @@ func TestComposeTakesSettingsOfTheOperators(t *testing.T) {
 	}
 	if limit := sundry.Environment["GOMEMLIMIT"]; sundry.CPUS != 1 || limit == nil || *limit != "400MiB" {
 		t.Errorf("%v processors, %v", sundry.CPUS, limit)
+	}
+	if redis := p.Services["redis"].Command; !slices.Contains(redis, "64mb") {
+		t.Errorf("%q", redis)
 	}
 }
 

@@ -45,6 +45,9 @@ type cluster struct {
 	budgets     []*policyv1.PodDisruptionBudget
 	policies    []*networkingv1.NetworkPolicy
 	monitors    []*monitoringv1.ServiceMonitor
+	ingresses   []*networkingv1.Ingress
+	alerts      []*monitoringv1.PrometheusRule
+	dashboards  []*corev1.ConfigMap
 	namespaces  []*corev1.Namespace
 }
 
@@ -56,15 +59,23 @@ func (c *cluster) add(t *testing.T, o runtime.Object) {
 	case *corev1.Service:
 		c.services = append(c.services, o)
 	case *corev1.ConfigMap:
-		c.configs = append(c.configs, o)
+		if o.Labels["grafana_dashboard"] == "1" {
+			c.dashboards = append(c.dashboards, o)
+		} else {
+			c.configs = append(c.configs, o)
+		}
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		c.scalers = append(c.scalers, o)
 	case *policyv1.PodDisruptionBudget:
 		c.budgets = append(c.budgets, o)
 	case *networkingv1.NetworkPolicy:
 		c.policies = append(c.policies, o)
+	case *networkingv1.Ingress:
+		c.ingresses = append(c.ingresses, o)
 	case *monitoringv1.ServiceMonitor:
 		c.monitors = append(c.monitors, o)
+	case *monitoringv1.PrometheusRule:
+		c.alerts = append(c.alerts, o)
 	case *corev1.Namespace:
 		c.namespaces = append(c.namespaces, o)
 	default:
@@ -131,12 +142,15 @@ func TestKubernetesFilesAreAllUsed(t *testing.T) {
 		if len(c.monitors) > 0 {
 			kinds = append(kinds, "monitor")
 		}
+		if len(c.alerts) > 0 {
+			kinds = append(kinds, "alerts")
+		}
 		if len(c.services) != 2 {
 			t.Errorf("%s: %d services", dir, len(c.services))
 		}
 	}
-	if !slices.Contains(kinds, "monitor") {
-		t.Error("no overlay has the component prometheus-operator")
+	if !slices.Contains(kinds, "monitor") || !slices.Contains(kinds, "alerts") {
+		t.Errorf("no overlay has all of the component prometheus-operator: %q", kinds)
 	}
 	files, err := filepath.Glob(filepath.Join(root, "base/*.yaml"))
 	if err != nil {

@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,5 +120,27 @@ func TestGrafanaFindsItsDashboards(t *testing.T) {
 	}
 	if len(dashboards.Providers) != 1 || len(sources.Datasources) != 1 || sources.Datasources[0].URL != "http://prometheus:9090" {
 		t.Errorf("%+v %+v", dashboards, sources)
+	}
+}
+
+// TestKubernetesHasTheDashboards, all of them as they are, and none larger than kubectl apply can note down in the
+// annotation that holds what was last applied.
+func TestKubernetesHasTheDashboards(t *testing.T) {
+	const annotations = 256 << 10
+	files, err := filepath.Glob(filepath.Join(top, "deploy/grafana/dashboards/*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%q: %v", files, err)
+	}
+	made := map[string]string{}
+	for _, d := range build(t, filepath.Join(top, "deploy/kubernetes/overlays/example")).dashboards {
+		maps.Copy(made, d.Data)
+		if text, err := json.Marshal(d); err != nil || len(text) > annotations {
+			t.Errorf("%s has %d bytes: %v", d.Name, len(text), err)
+		}
+	}
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err != nil || made[filepath.Base(f)] != string(text) {
+			t.Errorf("%s is not among them: %v", f, err)
+		}
 	}
 }
