@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -114,6 +115,37 @@ func TestToolsOfAgents(t *testing.T) {
 	for _, e := range f.server.Catalog().Endpoints {
 		if !slices.Contains(names, e.Name) {
 			t.Errorf("%s is no tool", e.Name)
+		}
+	}
+}
+
+// TestDescriptionsForAgentsAgreeWithTheEnums: they name no value that is not offered, and
+// none twice.
+func TestDescriptionsForAgentsAgreeWithTheEnums(t *testing.T) {
+	t.Parallel()
+	f := withTools(newFront(t, nil, replayed, withExchanges))
+	for _, language := range []string{"en", "zh-CN"} {
+		listed, err := agent(f, "Accept-Language", language).ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range listed.Tools {
+			properties := tool.InputSchema.(map[string]any)["properties"].(map[string]any)
+			e, _ := f.server.Catalog().Get(tool.Name)
+			for _, p := range e.Params {
+				argument, _ := properties[p.Name].(map[string]any)
+				about, _ := argument["description"].(string)
+				offered, _ := argument["enum"].([]any)
+				for _, value := range p.Spec.Enum {
+					named := regexp.MustCompile(`(?i)(^|[^a-z])` + regexp.QuoteMeta(value) + `([^a-z]|$)`).MatchString(about)
+					if argument != nil && named && !slices.Contains(offered, any(value)) {
+						t.Errorf("%s.%s does not offer %s: %s", tool.Name, p.Name, value, about)
+					}
+					if strings.Contains(about, value+": "+value) || strings.Contains(about, value+"："+value) {
+						t.Errorf("%s.%s names %s twice: %s", tool.Name, p.Name, value, about)
+					}
+				}
+			}
 		}
 	}
 }

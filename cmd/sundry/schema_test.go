@@ -154,6 +154,37 @@ func TestSchemaAcceptsFiles(t *testing.T) {
 	}
 }
 
+// TestSchemaHasTheKeysOfTheChineseGuide: each key of its table, with a value that it takes.
+func TestSchemaHasTheKeysOfTheChineseGuide(t *testing.T) {
+	t.Parallel()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(catalog.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	def := map[string]string{"": "endpoint", "params[]": "param", "cache": "cache", "forms[]": "form", "sources[]": "source", "sources[].http": "http"}
+	rows := regexp.MustCompile("(?m)^\\| `(?:([^`]+)\\.)?(\\w+)` \\| .* \\| `(.+)` \\|$").FindAllStringSubmatch(readFile(t, filepath.Join(samples, "endpoint-guide.zh-CN.md")), -1)
+	if len(rows) < 20 {
+		t.Fatalf("%d keys", len(rows))
+	}
+	for _, row := range rows {
+		schema, err := c.Compile("schema.json#/$defs/" + def[row[1]] + "/properties/" + row[2])
+		if err != nil {
+			t.Errorf("%s.%s: %v", row[1], row[2], err)
+			continue
+		}
+		var example map[string]any
+		if err := yaml.Load([]byte(strings.ReplaceAll(row[3], `\|`, "|")), &example); err != nil || len(example) != 1 || example[row[2]] == nil {
+			t.Errorf("%s: %v", row[3], err)
+		} else if err := schema.Validate(plain(example[row[2]])); err != nil {
+			t.Errorf("%s: %v", row[3], err)
+		}
+	}
+}
+
 const jokeFile = `version: 1
 name: joke
 group: text

@@ -111,7 +111,7 @@ func (t *tool) chooseForms(e *catalog.Endpoint, sample apidoc.Sample) {
 
 // useful are the shapes of answers that agents can do something with.
 func useful() []apidoc.Shape {
-	return []apidoc.Shape{apidoc.JSON, apidoc.Text, apidoc.Picture, apidoc.Redirect}
+	return []apidoc.Shape{apidoc.JSON, apidoc.Text, apidoc.Picture, apidoc.SVG, apidoc.Redirect}
 }
 
 // offers reports whether there is a form of the shape.
@@ -161,21 +161,24 @@ func (t *tool) property(e *catalog.Endpoint, p *catalog.Param) ordered {
 		}
 		schema = append(schema, m)
 	}
-	schema = append(schema, plainjson.Member{Name: "description", Value: strings.Join(append(about, t.names(p.Choices)...), " ")})
+	schema = append(schema, plainjson.Member{Name: "description", Value: strings.Join(append(about, t.names(p.Choices)...), t.Say(" ", ""))})
 	if p.Example != "" {
 		schema = append(schema, plainjson.Member{Name: "examples", Value: []any{apidoc.Value(p, p.Example)}})
 	}
 	return schema
 }
 
-// names say in the description what values mean: few agents read it elsewhere.
+// names say in the description what values mean, where the enum does not say it: few
+// agents read it elsewhere.
 func (t *tool) names(choices []catalog.Choice) []string {
-	if len(choices) == 0 {
-		return nil
+	var all []string
+	for _, c := range choices {
+		if title := apidoc.Titled(t.Language, c.Value, t.Say(c.EN, c.ZH)); title != c.Value {
+			all = append(all, title)
+		}
 	}
-	all := make([]string, len(choices))
-	for i, c := range choices {
-		all[i] = c.Value + t.Say(": ", "：") + t.Say(c.EN, c.ZH)
+	if all == nil {
+		return nil
 	}
 	return []string{strings.Join(all, t.Say("; ", "；")) + t.Say(".", "。")}
 }
@@ -188,5 +191,5 @@ func (t *tool) formProperty() object {
 	}
 	offered := func(c catalog.Choice) bool { return !slices.Contains(values, c.Value) }
 	about := append([]string{t.Say(t.form.EN, t.form.ZH)}, t.names(slices.DeleteFunc(slices.Clone(t.form.Choices), offered))...)
-	return object{"type": "string", "enum": values, "default": values[0], "description": strings.Join(about, " ")}
+	return object{"type": "string", "enum": values, "default": values[0], "description": strings.Join(about, t.Say(" ", ""))}
 }

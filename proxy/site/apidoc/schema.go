@@ -3,6 +3,7 @@ package apidoc
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
@@ -15,6 +16,17 @@ func Value(p *catalog.Param, value string) any {
 		return n
 	}
 	return value
+}
+
+// Titled is a value with its name, unless that says it all.
+func Titled(l i18n.Language, value, name string) string {
+	switch {
+	case name == "":
+		return value
+	case strings.EqualFold(name, value), strings.HasPrefix(name, value):
+		return name
+	}
+	return value + l.Say(": ", "：") + name
 }
 
 // Schema describes the values that are allowed of a parameter, as JSON Schema in a language.

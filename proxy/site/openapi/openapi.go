@@ -104,7 +104,7 @@ type document struct {
 func (w *writer) asIs() string {
 	var names []string
 	for _, a := range w.API.APIs {
-		names = append(names, a.Name)
+		names = append(names, a.Name+" (`"+w.BasePath+"/docs/"+a.Name+"`)")
 	}
 	if names == nil {
 		return ""

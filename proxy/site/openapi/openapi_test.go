@@ -113,6 +113,17 @@ func checkParameter(t *testing.T, e *catalog.Endpoint, p *openapi3.Parameter) {
 	}
 }
 
+// TestFormsInWords: no Latin word touches a Chinese one.
+func TestFormsInWords(t *testing.T) {
+	c := load(t, nil)
+	doc := parse(t, c.document(t, func(c *Config) { c.Language = i18n.Chinese }))
+	for endpoint, want := range map[string]string{"60s": "默认：JSON；", "avatar": "默认：图片；"} {
+		if about := doc.Paths.Find("/api/" + endpoint).Get.Description; !strings.Contains(about, want) {
+			t.Errorf("%s: no %s in %s", endpoint, want, about)
+		}
+	}
+}
+
 // TestEveryFieldIsDescribed: each field of each answer, and of errors, says what it is, in
 // the language of the document and no other.
 func TestEveryFieldIsDescribed(t *testing.T) {

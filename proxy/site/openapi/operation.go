@@ -40,7 +40,7 @@ func (o *operation) describe() plainjson.Object {
 // formats says in which forms the endpoint answers, and what asks for each.
 func (o *operation) formats() string {
 	byDefault := o.Of(apidoc.FormOf(o.Forms[0]).Is)
-	said := []string{o.Say("By default: "+byDefault, "默认返回"+byDefault)}
+	said := []string{o.Say("By default: "+byDefault, "默认："+byDefault)}
 	for _, f := range o.Forms[1:] {
 		if name, value := o.AskFor(f.Name); name != "" {
 			said = append(said, "`"+name+"="+value+"`"+o.Say(": ", "：")+o.Of(apidoc.FormOf(f).Is))

@@ -57,7 +57,7 @@ func TestAPIsOnPages(t *testing.T) {
 			t.Errorf("no %q in %s", part, llms)
 		}
 	}
-	if openAPI := textOf(documentOf(t, set, OpenAPIPath, i18n.English)); !strings.Contains(openAPI, `passed on as they are: bulletin, weather.`) {
+	if openAPI := textOf(documentOf(t, set, OpenAPIPath, i18n.English)); !strings.Contains(openAPI, "passed on as they are: bulletin (`/tools/docs/bulletin`), weather (`/tools/docs/weather`).") {
 		t.Error("OpenAPI does not say which APIs it leaves out")
 	}
 	state := statusPage(t, set, i18n.English, reportOf(c, func(name string) string { return map[string]string{"weather": "f"}[name] }))

@@ -23,7 +23,7 @@ func fieldRows(l i18n.Language, above string, fields []*catalog.Field, in *fixtu
 	for _, f := range fields {
 		value := in.Field(f.Name)
 		types := value.Types(f)
-		all = append(all, fieldRow{above, f.Name, typeWords(l, types, value, f), l.Say(f.EN, f.ZH)})
+		all = append(all, fieldRow{above, f.Name, strings.TrimSpace(typeWords(l, types, value, f)), l.Say(f.EN, f.ZH)})
 		below := above + f.Name + "."
 		if slices.Contains(types, "array") {
 			below = above + f.Name + "[]."
@@ -46,8 +46,7 @@ func typeWords(l i18n.Language, types []string, value *fixtures.Shape, f *catalo
 			words[i] = l.Say("list of "+of, of+"的列表")
 		}
 	}
-	joined := strings.Join(words, l.Say(" or ", "或"))
-	return strings.Replace(joined, "或null", "或 null", 1)
+	return strings.Join(words, l.Say(" or ", "或"))
 }
 
 // typeWord is the name of a type of JSON; is says what a text holds, as in Field.Is.
@@ -74,5 +73,5 @@ func typeWord(l i18n.Language, typ string, is fields.Type) string {
 	case "object":
 		return l.Say("object", "对象")
 	}
-	return typ
+	return l.Say(typ, " "+typ+" ") // null, apart from Chinese words
 }

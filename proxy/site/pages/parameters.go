@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
@@ -131,7 +130,7 @@ func choiceOptions(l i18n.Language, p *catalog.Param) []option {
 		otherwise = p.Spec.Default.Value
 	}
 	for _, c := range choicesOf(p) {
-		title := titled(l, c.Value, l.Say(c.EN, c.ZH))
+		title := apidoc.Titled(l, c.Value, l.Say(c.EN, c.ZH))
 		if c.Value == otherwise {
 			otherwise = cmp.Or(l.Say(c.EN, c.ZH), c.Value)
 		}
@@ -145,17 +144,6 @@ func choiceOptions(l i18n.Language, p *catalog.Param) []option {
 		first += l.Say(": ", "：") + otherwise
 	}
 	return append([]option{{Title: first}}, all...)
-}
-
-// titled is a value with its name, unless that says it all.
-func titled(l i18n.Language, value, name string) string {
-	switch {
-	case name == "":
-		return value
-	case strings.EqualFold(name, value), strings.HasPrefix(name, value):
-		return name
-	}
-	return value + l.Say(": ", "：") + name
 }
 
 // choicesOf are the values of a list; those without a name stand for themselves.
@@ -185,7 +173,7 @@ func formOptions(l i18n.Language, e *catalog.Endpoint, p *catalog.Param) []optio
 		name, _ := p.FormOf(v)
 		form := e.Forms[max(0, slices.Index(e.FormNames(), name))]
 		what := apidoc.FormOf(form)
-		one := option{v, titled(l, v, l.Of(what.Is)), what.Shape}
+		one := option{v, apidoc.Titled(l, v, l.Of(what.Is)), what.Shape}
 		if form == e.Forms[0] && main {
 			one.Value, one.Title = "", one.Title+l.Say(" (default)", "（默认）")
 		}

@@ -95,6 +95,7 @@ func TestTypesInWords(t *testing.T) {
 		{"sfz", "birthday</code></th><td>date or null</td>", i18n.English},
 		{"sfz", "reasons</code></th><td>list of text</td>", i18n.English},
 		{"sfz", "reasons</code></th><td>文本的列表</td>", i18n.Chinese},
+		{"dwzrec", "hops</code></th><td>链接或 null 的列表</td>", i18n.Chinese},
 		{"wpcat", `<code><span class="soft">list[].</span>url</code></th><td>链接`, i18n.Chinese},
 	} {
 		if text := textOf(documentOf(t, set, "/docs/"+want.endpoint, want.in)); !strings.Contains(text, want.part) {
