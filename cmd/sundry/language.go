@@ -2,11 +2,15 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/text/width"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 )
 
@@ -23,6 +27,23 @@ func languageOf(getenv func(string) (string, bool)) i18n.Language {
 		return i18n.Chinese
 	}
 	return i18n.English
+}
+
+// checkLanguage refuses a SUNDRY_LANGUAGE that there is not. Commands that read the settings need it not.
+func (w *process) checkLanguage() error {
+	value, _ := w.getenv("SUNDRY_LANGUAGE")
+	if value == "" || slices.ContainsFunc(i18n.All(), func(l i18n.Language) bool { return l.String() == value }) {
+		return nil
+	}
+	return misconfigured(fmt.Errorf("SUNDRY_LANGUAGE: %q: expected zh or en, such as en", value))
+}
+
+// told is an error in the language of the terminal, if it has words; else as it is.
+func (w *process) told(err error) error {
+	if with, ok := errors.AsType[words.Teller](err); ok {
+		return errors.New(w.language().Of(with.Words()))
+	}
+	return err
 }
 
 const (
