@@ -39,7 +39,7 @@ func (e *explainCmd) Run(w *process) error {
 	}
 	r, err := explain.Request(e.URL, e.Header)
 	if err != nil {
-		return misused(w.told(err))
+		return misused(err)
 	}
 	answer, err := e.ofInstance(w)
 	if away, ok := errors.AsType[*noInstance](err); ok {

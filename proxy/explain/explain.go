@@ -185,7 +185,7 @@ func breaker(h *host.Host) words.Text {
 	}
 	switch h.State() {
 	case "open":
-		return words.Sayf("%s: breaker open, not called%s", "%s：熔断器打开，不调用%s", h.Name, held)
+		return words.Sayf("%s: breaker open, not called%s", "%s：熔断器断开，不调用%s", h.Name, held)
 	case "half-open":
 		return words.Sayf("%s: breaker half-open, a few probes pass%s", "%s：熔断器半开，只放行少量探测%s", h.Name, held)
 	}
