@@ -81,14 +81,16 @@ func TestExplainInChinese(t *testing.T) {
 // TestExplainWhereNoEndpointIs: that is explained as well, and what is near is named.
 func TestExplainWhereNoEndpointIs(t *testing.T) {
 	t.Parallel()
-	few := onlyIn(t, "ip", "sfz")
-	few["SUNDRY_ADMIN"] = "127.0.0.1:1"
+	few, dir := onlyIn(t, "ip", "sfz"), t.TempDir()
+	few["SUNDRY_ADMIN"], few["SUNDRY_CATALOG"] = "127.0.0.1:1", dir
+	write(t, dir, "news.yaml", "version: 1\nname: news\nproxy: {to: 'http://127.0.0.1:1', hosts: [news.example.org]}\n")
 	for url, want := range map[string][2]string{
 		"/nope":           {"not_found", "404: there is no such endpoint"},
 		"/api/nope":       {"not_found", "404: there is no such endpoint"},
 		"/api/ipp?x=1":    {"not_found", "404: there is no such endpoint; did you mean /api/ip?"},
 		"/ip?ip=8.8.8.8":  {"not_found", "404: there is no such endpoint; did you mean /api/ip?"},
 		"/api/ip/x":       {"not_found", "404: there is no such endpoint; did you mean /api/ip?"},
+		"/api/news/x":     {"not_found", "404: there is no such endpoint; news is at news.example.org"},
 		"/":               {"page", "200: a page or a file of the service; no source is asked"},
 		"/docs/ip":        {"page", "200: a page or a file of the service; no source is asked"},
 		"/docs/nope":      {"not_found", "404: there is no such endpoint"},

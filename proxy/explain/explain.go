@@ -44,7 +44,7 @@ type Running struct {
 
 // Explanation is what would become of one request.
 type Explanation struct {
-	// Name is the endpoint or API; API tells which.
+	// Name is the endpoint or API, "" for none; API tells which.
 	Name string `json:"name"`
 	API  bool   `json:"api"`
 	// Outcome is hit, stale, miss, negative, bypass, invalid or error, as in metrics; forbidden; passed, for what an API's origin
@@ -145,8 +145,10 @@ func (x *Explainer) elsewhere(t *teller, path string, inside bool) {
 		return
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path, "/"), "api/"), "/")
-	meant := words.Text{}
-	if near := x.Catalog.Nearest(name); near != "" {
+	meant, near := words.Text{}, x.Catalog.Nearest(name)
+	if a, ok := x.Catalog.API(near); ok && len(a.Hosts) > 0 {
+		meant = words.Sayf("; %s is at %s", "；%s 的地址为 %s", near, words.Names(a.Hosts...))
+	} else if near != "" {
 		meant = words.Sayf("; did you mean %s?", "；是不是 %s？", x.BasePath+"/api/"+near)
 	}
 	t.Outcome = "not_found"

@@ -51,7 +51,7 @@ func TestAMisspeltKeyIsReadAsWhatIsMeant(t *testing.T) {
 		alone           bool
 	}{
 		{"\nversion:", "\nvresion:", "unknown key vresion; did you mean version?", true},
-		{"\nname:", "\nnmae:", "unknown key nmae; did you mean name?", true},
+		{"\nname:", "\nnme:", "unknown key nme; did you mean name?", true},
 		{"\ngroup:", "\ngruop:", "unknown key gruop; did you mean group?", true},
 		{"\nparams:", "\nparms:", "unknown key parms; did you mean params?", true},
 		{"\ncache:", "\ncahce:", "unknown key cahce; did you mean cache?", true},
