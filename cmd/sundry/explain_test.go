@@ -183,6 +183,9 @@ func TestExplainOfAnInstance(t *testing.T) {
 	check("/api/own?id=1", "miss", map[string]string{"entry entry": "none", "sources up": "breaker closed; not called yet"})
 	mustGet(t, p.public+"/api/own?id=1")
 	check("/api/own?id=1", "hit", map[string]string{"entry tier": "near tier", "entry source": "up", "entry freshness": "fresh for another", "sources up": "last: success"})
+	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "says:保鲜期还剩 ") {
+		t.Errorf("%v", doc)
+	}
 	p.mustAsk(http.MethodPost, "purge", `{"endpoint":"own","mode":"soft"}`)
 	check("/api/own?id=1", "stale", map[string]string{"entry freshness": "stale for"})
 	check("/api/whole/a?x=1&utm_b=2", "miss", map[string]string{"key primary": "GET whole/a?x=1", "key query": "dropped", "policy rule": "fresh for as long as the response says", "answer Cache-Status": "sundry; fwd=uri-miss"})
@@ -202,7 +205,7 @@ func TestExplainOfAnInstance(t *testing.T) {
 		t.Errorf("a path that leads out of the API: %s %v", got, facts)
 	}
 	check("/api/owm", "not_found", map[string]string{"answer outcome": "404: there is no such endpoint; did you mean /api/own?", "answer error.type": "not_found"})
-	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "title:缓存规则") {
+	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "title:缓存规则") || !strings.Contains(fmt.Sprint(doc), "；上次成功，在 ") {
 		t.Errorf("%v", doc)
 	}
 }
