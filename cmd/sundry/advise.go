@@ -102,7 +102,7 @@ func (a *adviseCmd) chosen(set *catalog.Catalog) (out []*catalog.Endpoint, err e
 		e, ok := set.Get(name)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("--endpoint: %w", unknownEndpoint(set, name))
+			return nil, words.Errorf("--endpoint: %s", "--endpoint：%s", unknownEndpoint(set, name).Words())
 		case !e.Policy.Stores():
 			return nil, fmt.Errorf("--endpoint: %s is not cached, so there is nothing to advise; expected one that has a ttl, such as lishi", name)
 		}
@@ -114,7 +114,7 @@ func (a *adviseCmd) chosen(set *catalog.Catalog) (out []*catalog.Endpoint, err e
 	return out, nil
 }
 
-func unknownEndpoint(set *catalog.Catalog, name string) error {
+func unknownEndpoint(set *catalog.Catalog, name string) *words.Error {
 	return unknownAmong(namesOfEndpoints(set), name)
 }
 
@@ -135,8 +135,8 @@ func namesOfEndpoints(set *catalog.Catalog) []string {
 	return names
 }
 
-func unknownAmong(names []string, name string) error {
-	return fmt.Errorf("unknown endpoint %q; expected one of %s%s", name, strings.Join(names, ", "), declare.Suggestion(name, names))
+func unknownAmong(names []string, name string) *words.Error {
+	return words.Errorf("unknown endpoint %q%s", "没有接口 %s%s", name, expected(name, names))
 }
 
 // asked are the TTLs and the target of the command line; none and zero where it has none.

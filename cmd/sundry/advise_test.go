@@ -312,7 +312,7 @@ func TestAdviseMistakes(t *testing.T) {
 	}{
 		{"missing <log> ...", nil},
 		{"no such file", []string{filepath.Join(t.TempDir(), "none.log")}},
-		{`--endpoint: unknown endpoint "lisi"; expected one of`, []string{log, "--endpoint", "lisi"}},
+		{`--endpoint: unknown endpoint "lisi"; did you mean lishi? Expected one of`, []string{log, "--endpoint", "lisi"}},
 		{"did you mean lishi?", []string{log, "--endpoint", "lisi"}},
 		{"--endpoint: sfz is not cached, so there is nothing to advise; expected one that has a ttl, such as lishi", []string{log, "--endpoint", "sfz"}},
 		{`--ttl: "5x": expected a duration from 1s to 366d, such as 90s`, []string{log, "--ttl", "5x"}},

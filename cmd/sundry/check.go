@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/host"
@@ -31,25 +32,25 @@ func (c *checkCmd) Run(w *process) error {
 	warn(w, hints)
 	if err != nil {
 		_, _ = fmt.Fprintln(w.stderr, err)
-		return misconfigured(errors.New("check failed"))
+		return misconfigured(errors.New(w.say("check failed", "检查未通过")))
 	}
 	warn(w, uncacheablePictures(l.set, l.config.Cache.Memory))
 	sources := 0
 	for _, e := range l.set.Endpoints {
 		sources += len(e.Sources())
 	}
-	ok := w.paletteOf(w.stdout).paint(green, "ok:")
-	apis := ""
+	ok := w.paletteOf(w.stdout).paint(green, w.say("ok:", "通过："))
+	var apis words.Text
 	if n := len(l.set.APIs); n > 0 {
-		apis = plural(n, "API") + ", "
+		apis = words.Say(plural(n, "API")+", ", fmt.Sprintf("%d 个 API，", n))
 	}
-	_, err = fmt.Fprintf(w.stdout, "%s %d endpoints, %s%d sources\n%s", ok, len(l.set.Endpoints), apis, sources, variableStates(l.set.Variables(), w.getenv))
+	_, err = fmt.Fprint(w.stdout, w.say("%s %d endpoints, %s%d sources\n", "%s%d 个接口，%s%d 个数据源\n", ok, len(l.set.Endpoints), apis, sources), w.variableStates(l.set.Variables()))
 	return err
 }
 
 func warn[T any](w *process, all []T) {
 	for _, one := range all {
-		_, _ = fmt.Fprintln(w.stderr, w.paletteOf(w.stderr).paint(yellow, "warning:"), one)
+		_, _ = fmt.Fprintln(w.stderr, w.paletteOf(w.stderr).paint(yellow, w.say("warning:", "警告：")), one)
 	}
 }
 

@@ -106,6 +106,11 @@ func TestTryShowsEachStage(t *testing.T) {
 	if out, _, err = call(t, nil, "try", "--replay", "sjsp"); err != nil || !strings.Contains(out, `data             {"list":[{`) || !strings.Contains(out, "  type=json, candidate 2 of 2: 200 ") {
 		t.Errorf("a pool is not shown as it is: %s %v", out, err)
 	}
+	for form, others := range map[string]string{"type=json": "type=image", "type=image": "type=json, type=text, type=redirect"} {
+		if out, _, err = call(t, onlyIn(t, "dailywp"), "try", "--replay", "dailywp", form); err != nil || !strings.Contains(out, "\nother forms, whose chains were not called: "+others+"\n") {
+			t.Errorf("%s: no other forms in\n%s%v", form, out, err)
+		}
+	}
 	if out, _, err = call(t, nil, "try", "--replay", "music", "mid=404404"); err != nil || !strings.Contains(out, "answer: not found") {
 		t.Errorf("%s %v", out, err)
 	}

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"sundry/metrics/words"
@@ -82,9 +82,9 @@ func (d *doctorCmd) Run(w *process) error {
 func (d *doctorCmd) checkFlags() error {
 	switch {
 	case d.Force && !d.Record:
-		return misused(errors.New("--force: expected with --record, for example sundry doctor --record --force ip"))
+		return misused(words.NewError("--force: expected with --record, for example sundry doctor --record --force ip", "--force：应与 --record 一起用，例如 sundry doctor --record --force ip"))
 	case d.Record && d.Replay:
-		return misused(errors.New("--record and --replay exclude each other: replay calls no live source"))
+		return misused(words.NewError("--record and --replay exclude each other: replay calls no live source", "--record 和 --replay 不能同时用：回放不调用真实的数据源"))
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (d *doctorCmd) recordInto(dir string) (string, error) {
 		dir = filepath.Join("upstreams", "fixtures")
 	}
 	if st, err := os.Stat(dir); d.Record && (err != nil || !st.IsDir()) {
-		return "", misused(fmt.Errorf("--record: %s is not a directory: give --catalog DIR or run in the source tree", dir))
+		return "", misused(words.Errorf("--record: %s is not a directory: give --catalog DIR or run in the source tree", "--record：%s 不是目录：请给出 --catalog DIR，或在源码目录中运行", dir))
 	}
 	return dir, nil
 }
@@ -105,7 +105,7 @@ func (d *doctorCmd) recordInto(dir string) (string, error) {
 func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]fixtures.Subject, error) {
 	cases, _, bad := exchangesFor(set, dir)
 	for _, mistake := range each(bad) {
-		_, _ = fmt.Fprintln(w.stderr, "warning: recorded exchange left out:", mistake)
+		_, _ = fmt.Fprintln(w.stderr, w.say("warning: recorded exchange left out:", "警告：一份录制的往来未采用："), mistake)
 	}
 	names, values, err := d.arguments(set, w.called())
 	if err != nil {
@@ -143,10 +143,10 @@ func (d *doctorCmd) arguments(set *catalog.Catalog, program string) (names []str
 	}
 	apis := namedAPIs(set, names)
 	if len(apis) > 0 && d.Replay {
-		return nil, nil, fmt.Errorf("%s: of APIs as they are nothing is recorded, and replay has no network", strings.Join(apis, ", "))
+		return nil, nil, words.Errorf("%s: of APIs as they are nothing is recorded, and replay has no network", "%s：原样代理的 API 没有录制，而回放不用网络", words.Names(apis...))
 	}
 	if len(values) > 0 && (len(names) != 1 || len(apis) > 0) {
-		return nil, nil, fmt.Errorf("parameters require exactly one endpoint, such as in %s doctor kd id=YT0000000000001", program)
+		return nil, nil, words.Errorf("parameters require exactly one endpoint, such as in %s doctor kd id=YT0000000000001", "给出参数时只能有一个接口，例如 %s doctor kd id=YT0000000000001", program)
 	}
 	return names, values, nil
 }
@@ -163,17 +163,16 @@ func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []f
 		}
 		return printJSON(w, lines)
 	}
-	table := tabwriter.NewWriter(w.stdout, 0, 0, 2, ' ', 0)
-	p := w.paletteOf(w.stdout)
-	_, err := fmt.Fprintln(table, "ENDPOINT\tSOURCE\t"+p.paint(uncolored, "HEALTH")+"\tTIME\tNOTES")
+	l, p := w.language(), w.paletteOf(w.stdout)
+	columns := [][]string{{l.Say("ENDPOINT", "接口")}, {l.Say("SOURCE", "数据源")}, {p.paint(uncolored, l.Say("HEALTH", "状况"))}, {l.Say("TIME", "用时")}, {l.Say("NOTES", "说明")}}
 	for i := range findings {
 		f := &findings[i]
 		notes := upstreams.Shorten(strings.Join(f.Notes, "; "), longest)
-		if _, err = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), string(f.Health)), f.Took.Round(time.Millisecond), notes); err != nil {
-			return err
+		for at, cell := range []string{f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), string(f.Health)), f.Took.Round(time.Millisecond).String(), notes} {
+			columns[at] = append(columns[at], cell)
 		}
 	}
-	if err := errors.Join(err, table.Flush()); err != nil || len(prospects) == 0 {
+	if _, err := io.WriteString(w.stdout, aligned(columns...)); err != nil || len(prospects) == 0 {
 		return err
 	}
 	return summarize(w, prospects)

@@ -25,7 +25,7 @@ func summarize(w *process, prospects []fixtures.Prospect) error {
 		}
 	}
 	total := l.Of(totalOf(p, len(prospects), colors[red], colors[yellow]))
-	_, err := fmt.Fprintf(w.stdout, "\n%s\n%s\n", aligned(columns[0], columns[1], columns[2]), total)
+	_, err := fmt.Fprintf(w.stdout, "\n%s\n%s\n", aligned(columns...), total)
 	return err
 }
 
@@ -53,17 +53,20 @@ func totalOf(p palette, all, without, alone int) words.Text {
 }
 
 // aligned are the lines of a table. Its last column may be of any width.
-func aligned(first, second, last []string) string {
-	widest := func(cells []string) (n int) {
-		for _, cell := range cells {
-			n = max(n, columnsOf(cell))
+func aligned(columns ...[]string) string {
+	last := len(columns) - 1
+	widths := make([]int, last)
+	for at := range widths {
+		for _, cell := range columns[at] {
+			widths[at] = max(widths[at], columnsOf(cell))
 		}
-		return n
 	}
 	var b strings.Builder
-	one, two := widest(first), widest(second)
-	for i := range last {
-		fmt.Fprintf(&b, "%s  %s  %s\n", padded(first[i], one), padded(second[i], two), last[i])
+	for row, end := range columns[last] {
+		for at, width := range widths {
+			b.WriteString(padded(columns[at][row], width) + "  ")
+		}
+		b.WriteString(end + "\n")
 	}
 	return b.String()
 }

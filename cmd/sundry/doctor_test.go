@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -338,6 +340,46 @@ sources: [{name: turns, http: {url: "`+up.URL+`/"}}]
 	names, err := os.ReadDir(filepath.Join(dir, "testdata/clinic/turns"))
 	if err != nil || len(names) > 3 {
 		t.Errorf("%d exchanges are kept, %v", len(names), err)
+	}
+}
+
+// TestEachChainIsRecorded: a source of two chains has an exchange of each, however often it is recorded, and check has nothing
+// to say of them.
+func TestEachChainIsRecorded(t *testing.T) {
+	t.Parallel()
+	var up *httptest.Server
+	up = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moon.png" {
+			w.Header().Set("Content-Type", "image/png")
+			_ = png.Encode(w, image.NewGray(image.Rect(0, 0, 1, 1)))
+			return
+		}
+		fmt.Fprint(w, `{"text":"a","picture":"`+up.URL+`/moon.png"}`)
+	}))
+	t.Cleanup(up.Close)
+	dir := t.TempDir()
+	write(t, dir, "clinic.yaml", `version: 1
+name: clinic
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+params: [{name: type, role: form, example: json, summary: {en: Format., zh: 格式}}]
+fields: {text: {is: text, must: true, en: Text., zh: 文字}, picture: {is: link, must: true, en: Picture., zh: 图片}}
+forms: [{name: json, json: .}, {name: picture, chain: pictures, picture: source}]
+sources: [{name: one, http: {url: "`+up.URL+`/"}}]
+chains: {pictures: {like: main, picture: {url: .picture, hosts: ["`+up.Listener.Addr().String()+`"]}}}
+`)
+	for range 2 {
+		if out, _, err := call(t, onlyIn(t), "doctor", "--catalog", dir, "--record", "clinic"); err != nil || strings.Count(out, " recorded") != 2 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		kept, err := filepath.Glob(filepath.Join(dir, "testdata/clinic/one/*/exchange.yaml"))
+		if err != nil || len(kept) != 2 || strings.Contains(readFile(t, kept[0]), "chain:") || !strings.Contains(readFile(t, kept[1]), "chain: pictures") {
+			t.Errorf("kept %v, %v", kept, err)
+		}
+	}
+	if _, errs, err := call(t, onlyIn(t), "check", "--catalog", dir); err != nil || errs != "" {
+		t.Errorf("%v\n%s", err, errs)
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"sundry/metrics/words"
+	"sundry/proxy/site/i18n"
 )
 
 // The statuses that the program ends with. They are documented in the help and the
@@ -52,10 +55,11 @@ func statusOf(err error) int {
 	return statusFailed
 }
 
-// misuse is a mistake in the command line, with the command that was meant.
+// misuse is a mistake in the command line, with the command that was meant, and the language in which it is told.
 type misuse struct {
 	error
 	command *kong.Node
+	in      i18n.Language
 }
 
 // Unwrap returns the mistake.
@@ -70,25 +74,32 @@ func report(out io.Writer, program string, err error) {
 		_, _ = fmt.Fprintln(out, "sundry:", err)
 		return
 	}
-	_, _ = fmt.Fprintf(out, "%s: %v\n", strings.TrimSpace("sundry "+m.command.Path()), err)
-	for _, line := range hints(m.command, program, err) {
+	says := err.Error()
+	if m.in == i18n.Chinese {
+		says = words.Of(err, words.Name(says)).ZH()
+	}
+	_, _ = fmt.Fprintf(out, "%s: %s\n", strings.TrimSpace("sundry "+m.command.Path()), says)
+	for _, line := range hints(&m, program) {
 		_, _ = fmt.Fprintln(out, " ", line)
 	}
 }
 
 // hints are what is allowed, an example, and where to read more.
-func hints(n *kong.Node, program string, err error) []string {
+func hints(m *misuse, program string) []string {
+	n, say := m.command, m.in.Say
 	if n.Parent == nil {
-		return []string{"Commands: " + namesOf(commands(n)), "Example:  " + program + " serve --replay", "More:     " + program + " help"}
+		return []string{
+			say("Commands: ", "命令：") + namesOf(commands(n)), say("Example:  ", "示例：") + program + " serve --replay", say("More:     ", "详情：") + program + " help",
+		}
 	}
-	lines := []string{"Usage:   " + program + " " + n.Summary()}
-	if strings.HasPrefix(err.Error(), "unknown flag") {
-		lines = append(lines, "Flags:   "+namesOf(flagsOf(n)))
+	lines := []string{say("Usage:   ", "用法：") + program + " " + n.Summary()}
+	if strings.HasPrefix(m.Error(), "unknown flag") {
+		lines = append(lines, say("Flags:   ", "选项：")+namesOf(flagsOf(n)))
 	}
-	if example := exampleOf(n, err); example != "" {
-		lines = append(lines, "Example: "+typed(program, example))
+	if example := exampleOf(n, m); example != "" {
+		lines = append(lines, say("Example: ", "示例：")+typed(program, example))
 	}
-	return append(lines, "More:    "+program+" help "+n.Name)
+	return append(lines, say("More:    ", "详情：")+program+" help "+n.Name)
 }
 
 // exampleOf is that of the flag that a mistake begins with, else that of the command.

@@ -34,9 +34,12 @@ func (*explainCmd) Help() string {
 
 // Run asks the instance that runs on this machine, or else the catalog.
 func (e *explainCmd) Run(w *process) error {
+	if err := w.checkLanguage(); err != nil {
+		return err
+	}
 	r, err := explain.Request(e.URL, e.Header)
 	if err != nil {
-		return notServed(w, err)
+		return misused(err)
 	}
 	answer, err := e.ofInstance(w)
 	if away, ok := errors.AsType[*noInstance](err); ok {
@@ -47,7 +50,7 @@ func (e *explainCmd) Run(w *process) error {
 	}
 	switch {
 	case err != nil:
-		return notServed(w, err)
+		return err
 	case e.JSON:
 		return printJSON(w, answer)
 	}
@@ -62,14 +65,6 @@ func (n *noInstance) words() words.Text {
 		"没有运行中的实例（详情为英文）：%v（可用 --admin 指定别处）；仅按接口目录说明：", n.error)
 }
 
-// notServed is a mistake in what was asked for, in the language of the terminal; any other error as it is.
-func notServed(w *process, err error) error {
-	if nowhere, ok := errors.AsType[*explain.NotServed](err); ok {
-		return misused(errors.New(w.language().Of(nowhere.Words())))
-	}
-	return err
-}
-
 func (e *explainCmd) flags() *flags { return &flags{Config: e.Config, Catalog: e.Catalog} }
 
 // ofCatalog explains by configuration and catalog.
@@ -80,7 +75,7 @@ func (e *explainCmd) ofCatalog(w *process, r *http.Request) (*explain.Explanatio
 		return nil, err
 	}
 	x := &explain.Explainer{Catalog: l.set, BasePath: l.config.BasePath}
-	return x.Explain(r.WithContext(w.ctx), netip.AddrFrom4([4]byte{127, 0, 0, 1}), w.language())
+	return x.Explain(r.WithContext(w.ctx), netip.AddrFrom4([4]byte{127, 0, 0, 1}), w.language()), nil
 }
 
 // explainTime bounds how long a running instance is waited for.
@@ -106,7 +101,7 @@ func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
 		return nil, errors.New(w.language().Of(tokenRefused(origin)))
 	case json.Unmarshal(body, &refused) != nil || refused.Error == "":
 		return nil, &noInstance{fmt.Errorf("what answers at %s with status %d does not know this call", origin, status)}
-	case status == http.StatusNotFound, status == http.StatusBadRequest:
+	case status == http.StatusBadRequest:
 		return nil, misused(errors.New(refused.Error))
 	}
 	return nil, fmt.Errorf("explain: %s: %s", origin, refused.Error)

@@ -72,9 +72,46 @@ func TestExplainInChinese(t *testing.T) {
 		}
 	}
 	for _, admin := range []string{"127.0.0.1:1", p.admin} {
-		if _, _, err := call(t, few, "explain", "--admin", admin, "/api/ipp"); err == nil || err.Error() != "/api/ipp：不存在；是不是 /api/ip？" {
-			t.Errorf("%s: %v", admin, err)
+		if out, _, err := call(t, few, "explain", "--admin", admin, "/api/ipp"); err != nil || !strings.Contains(out, "  404：没有这个接口；是不是 /api/ip？\n") {
+			t.Errorf("%s: %v %s", admin, err, out)
 		}
+	}
+}
+
+// TestExplainWhereNoEndpointIs: that is explained as well, and what is near is named.
+func TestExplainWhereNoEndpointIs(t *testing.T) {
+	t.Parallel()
+	few, dir := onlyIn(t, "ip", "sfz"), t.TempDir()
+	few["SUNDRY_ADMIN"], few["SUNDRY_CATALOG"] = "127.0.0.1:1", dir
+	write(t, dir, "news.yaml", "version: 1\nname: news\nproxy: {to: 'http://127.0.0.1:1', hosts: [news.example.org]}\n")
+	for url, want := range map[string][2]string{
+		"/nope":           {"not_found", "404: there is no such endpoint"},
+		"/api/nope":       {"not_found", "404: there is no such endpoint"},
+		"/api/ipp?x=1":    {"not_found", "404: there is no such endpoint; did you mean /api/ip?"},
+		"/ip?ip=8.8.8.8":  {"not_found", "404: there is no such endpoint; did you mean /api/ip?"},
+		"/api/ip/x":       {"not_found", "404: there is no such endpoint; did you mean /api/ip?"},
+		"/api/news/x":     {"not_found", "404: there is no such endpoint; news is at news.example.org"},
+		"/":               {"page", "200: a page or a file of the service; no source is asked"},
+		"/docs/ip":        {"page", "200: a page or a file of the service; no source is asked"},
+		"/docs/nope":      {"not_found", "404: there is no such endpoint"},
+		"http://x/status": {"page", "200: a page or a file of the service; no source is asked"},
+	} {
+		out, _, err := call(t, few, "explain", "--json", url)
+		var got explain.Explanation
+		if err != nil || json.Unmarshal([]byte(out), &got) != nil || got.Outcome != want[0] || got.Parts[0].Facts[0].Says != want[1] {
+			t.Errorf("%s: %v, want %v, got\n%s", url, err, want, out)
+		}
+	}
+}
+
+// TestExplainRefusesTheLanguageFirst, before anybody is asked.
+func TestExplainRefusesTheLanguageFirst(t *testing.T) {
+	t.Parallel()
+	few := onlyIn(t, "ip")
+	few["SUNDRY_ADMIN"], few["SUNDRY_LANGUAGE"] = "127.0.0.1:1", "xx"
+	out, errs, err := call(t, few, "explain", "/api/ip")
+	if want := `SUNDRY_LANGUAGE: "xx": expected zh or en, such as en`; statusOf(err) != statusMisconfigured || err.Error() != want || out+errs != "" {
+		t.Errorf("%v, want %s, after %s%s", err, want, out, errs)
 	}
 }
 
@@ -84,8 +121,6 @@ func TestExplainMistakes(t *testing.T) {
 	few := onlyIn(t, "ip")
 	few["SUNDRY_ADMIN"] = "127.0.0.1:1"
 	for want, args := range map[string][]string{
-		"/api/ipp: not found; did you mean /api/ip?":               {"/api/ipp"},
-		"expected a path such as /api/ip?ip=8.8.8.8":               {"/docs"},
 		"expected a URL, or a path with its query":                 {"ip"},
 		"expected its name and value, such as Accept-Language: de": {"/api/ip", "-H", "nonsense"},
 		`--admin: "localhost": expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/`: {"/api/ip", "--admin", "localhost"},
@@ -148,6 +183,9 @@ func TestExplainOfAnInstance(t *testing.T) {
 	check("/api/own?id=1", "miss", map[string]string{"entry entry": "none", "sources up": "breaker closed; not called yet"})
 	mustGet(t, p.public+"/api/own?id=1")
 	check("/api/own?id=1", "hit", map[string]string{"entry tier": "near tier", "entry source": "up", "entry freshness": "fresh for another", "sources up": "last: success"})
+	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "says:保鲜期还剩 ") {
+		t.Errorf("%v", doc)
+	}
 	p.mustAsk(http.MethodPost, "purge", `{"endpoint":"own","mode":"soft"}`)
 	check("/api/own?id=1", "stale", map[string]string{"entry freshness": "stale for"})
 	check("/api/whole/a?x=1&utm_b=2", "miss", map[string]string{"key primary": "GET whole/a?x=1", "key query": "dropped", "policy rule": "fresh for as long as the response says", "answer Cache-Status": "sundry; fwd=uri-miss"})
@@ -166,10 +204,8 @@ func TestExplainOfAnInstance(t *testing.T) {
 	if facts, got := explained(t, p, "/api/whole/%2e%2e/x"); got != "invalid" || len(facts) != 2 {
 		t.Errorf("a path that leads out of the API: %s %v", got, facts)
 	}
-	if _, _, err := call(t, nil, "explain", "--admin", p.admin+"/", "/api/owm"); statusOf(err) != statusMisused || !strings.Contains(err.Error(), "did you mean /api/own?") {
-		t.Errorf("a name that is wrong: %v", err)
-	}
-	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "title:缓存规则") {
+	check("/api/owm", "not_found", map[string]string{"answer outcome": "404: there is no such endpoint; did you mean /api/own?", "answer error.type": "not_found"})
+	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "title:缓存规则") || !strings.Contains(fmt.Sprint(doc), "；上次成功，在 ") {
 		t.Errorf("%v", doc)
 	}
 }

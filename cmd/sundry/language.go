@@ -2,12 +2,16 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/text/width"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
+	"sundry/upstreams/declare"
 )
 
 // language is that in which people are told things at the terminal.
@@ -23,6 +27,32 @@ func languageOf(getenv func(string) (string, bool)) i18n.Language {
 		return i18n.Chinese
 	}
 	return i18n.English
+}
+
+// checkLanguage refuses a SUNDRY_LANGUAGE that there is not. Commands that read the settings need it not.
+func (w *process) checkLanguage() error {
+	value, _ := w.getenv("SUNDRY_LANGUAGE")
+	if value == "" || slices.ContainsFunc(i18n.All(), func(l i18n.Language) bool { return l.String() == value }) {
+		return nil
+	}
+	return misconfigured(fmt.Errorf("SUNDRY_LANGUAGE: %q: expected zh or en, such as en", value))
+}
+
+// say is a text with the verbs of package fmt, in the language of the terminal.
+func (w *process) say(en, zh string, args ...any) string {
+	return w.language().Of(words.Sayf(en, zh, args...))
+}
+
+// expected adds to the message about an unknown name the nearest that is allowed, and all of them.
+func expected(name string, allowed []string) words.Text {
+	if len(allowed) == 0 {
+		return words.Say("; there are none", "；这里一个也没有")
+	}
+	list, near := "应为以下之一："+words.Names(allowed...).ZH(), declare.Nearest(name, allowed)
+	if near != "" {
+		list = "是不是 " + near + "？" + list
+	}
+	return words.Say(declare.Expected(name, allowed), "；"+list)
 }
 
 const (
@@ -48,13 +78,58 @@ func commandsInChinese() map[string]string {
 	}
 }
 
-// translate puts the commands into Chinese. What flags do stays in English.
+// translate puts the commands into Chinese. What their flags do stays in English.
 func translate(parser *kong.Kong) {
 	parser.Model.Help, parser.Model.Detail = descriptionInChinese, detailInChinese
 	help := commandsInChinese()
 	for _, command := range parser.Model.Children {
 		command.Help = cmp.Or(help[command.Name], command.Help)
 	}
+	for _, flag := range parser.Model.Flags {
+		flag.Help = cmp.Or(map[string]string{"help": "显示这份说明。", "version": help["version"]}[flag.Name], flag.Help)
+	}
+}
+
+// helpIn prints help with its titles in a language.
+func helpIn(l i18n.Language) kong.HelpPrinter {
+	if l != i18n.Chinese {
+		return kong.DefaultHelpPrinter
+	}
+	titles := strings.NewReplacer("Usage: ", "用法：", "\nArguments:\n", "\n参数：\n", "\nFlags:\n", "\n选项：\n", "\nCommands:\n", "\n命令：\n",
+		`Run "sundry <command> --help" for more information on a command.`, "sundry <command> --help 说明一个命令。")
+	return func(options kong.HelpOptions, k *kong.Context) error {
+		var text strings.Builder
+		out := k.Stdout
+		k.Stdout = &text
+		err := kong.DefaultHelpPrinter(options, k)
+		k.Stdout = out
+		if err != nil {
+			return err
+		}
+		_, err = titles.WriteString(out, text.String())
+		return err
+	}
+}
+
+// mistakeInChinese is one that the parser finds, from its words in English.
+func mistakeInChinese(text string) string {
+	return strings.NewReplacer("missing command", "缺少命令", "missing flags: ", "缺少选项：", "missing <", "缺少 <",
+		"unknown flag ", "没有选项 ", "unknown command ", "没有命令 ", "unexpected argument ", "多余的参数 ", "; did you mean ", "；是不是 ", `"?`, `"？`,
+		": expected a value after it", "：后面应有一个值", " must be one of ", " 应为以下之一：", " but got ", "，而不是 ").Replace(text)
+}
+
+// stageInChinese names what try shows.
+func stageInChinese(name string) string {
+	if step, ok := strings.CutPrefix(name, "result of "); ok {
+		return step + " 的结果"
+	}
+	if step, ok := strings.CutPrefix(name, "failure of "); ok {
+		return step + " 的错误"
+	}
+	return cmp.Or(map[string]string{
+		"request": "请求", "reply": "回复", "data": "数据", "verdict": "判定", "error": "错误", "picture": "图片", "picture request": "图片请求",
+		"picture reply": "图片回复", "failed part": "失败的部分", "sent": "请求字段", "fields": "响应字段", "caching": "缓存", "body": "正文",
+	}[name], name)
 }
 
 // padded fills a text up to a number of the terminal's columns, of which a Chinese character takes two.

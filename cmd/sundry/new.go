@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/plainjson"
@@ -58,10 +59,10 @@ func (n *newCmd) Run(w *process) error {
 	if err := n.write(d); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w.stdout, "wrote %s and its recorded exchange in %s\nnext: %s try %s --replay --catalog %s, then read the file and mend what was guessed\n",
-		filepath.Join(n.Out, n.Name+".yaml"), filepath.Join(n.Out, d.Exchange), w.called(), n.Name, n.Out)
+	_, err = io.WriteString(w.stdout, w.say("wrote %s and its recorded exchange in %s\nnext: %s try %s --replay --catalog %s, then read the file and mend what was guessed\n",
+		"已写入 %s，录制的往来在 %s\n下一步：%s try %s --replay --catalog %s，再通读这个文件，改正猜得不对的地方\n", filepath.Join(n.Out, n.Name+".yaml"), filepath.Join(n.Out, d.Exchange), w.called(), n.Name, n.Out))
 	if len(d.Variables) > 0 && err == nil {
-		_, err = fmt.Fprintf(w.stdout, "the address holds a key: it was left out of the files; set it in the environment\n%s", d.Variables)
+		_, err = io.WriteString(w.stdout, w.say("the address holds a key: it was left out of the files; set it in the environment\n%s", "地址中有密钥：没有写进文件，请在环境变量中设置\n%s", d.Variables))
 	}
 	return err
 }
@@ -69,15 +70,15 @@ func (n *newCmd) Run(w *process) error {
 // free refuses names that are taken.
 func (n *newCmd) free() error {
 	if st, err := os.Stat(n.Out); err == nil && !st.IsDir() || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("--out %s: expected a directory, or a name for one that is made", n.Out)
+		return words.Errorf("--out %s: expected a directory, or a name for one that is made", "--out %s：应为目录，或要新建的目录的名称", n.Out)
 	}
 	for _, name := range []string{n.Name + ".yaml", "testdata/" + n.Name} {
 		if _, err := os.Stat(filepath.Join(n.Out, name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s exists already; expected a new name, or remove it first", filepath.Join(n.Out, name))
+			return words.Errorf("%s exists already; expected a new name, or remove it first", "%s 已经存在；请换一个名称，或先删除它", filepath.Join(n.Out, name))
 		}
 	}
 	if slices.Contains(catalog.BuiltinNames(), n.Name) {
-		return fmt.Errorf("%s is a built-in endpoint, which a file of this name would replace; expected another name", n.Name)
+		return words.Errorf("%s is a built-in endpoint, which a file of this name would replace; expected another name", "%s 是内置接口，同名的文件会取代它；请换一个名称", n.Name)
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func (n *newCmd) call(w *process) (*scaffold.Call, error) {
 	for _, p := range n.Param {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return nil, misused(fmt.Errorf("--param %q: expected name=value, for example id=7", p))
+			return nil, misused(words.Errorf("--param %q: expected name=value, for example id=7", "--param %q：应为 名称=值，例如 id=7", p))
 		}
 		values[name] = value
 	}

@@ -73,16 +73,16 @@ func variableTable(set *catalog.Catalog, zh bool) string {
 	head, toChinese := "| variable | what | where to get it | without it |", strings.NewReplacer()
 	if zh {
 		head = "| 变量 | 用途 | 申请地址 | 没有它时 |"
-		toChinese = strings.NewReplacer("(free)", "（免费）", "(paid)", "（收费）", "(own)", "（自建）", "left out: ", "停用 ", "asked without it: ", "不带它调用 ", "; ", "；", ", ", "、")
+		toChinese = strings.NewReplacer("(free)", "（免费）", "(paid)", "（收费）", "(own)", "（自建）")
 	}
 	var b strings.Builder
 	b.WriteString(head + "\n|---|---|---|---|\n")
 	for _, v := range set.Variables() {
-		about := v.EN
+		about, without := v.EN, consequence(&v).EN()
 		if zh {
-			about = v.ZH
+			about, without = v.ZH, consequence(&v).ZH()
 		}
-		fmt.Fprintf(&b, "| `%s` | %s<br>`%s` | %s %s | %s |\n", v.Name, about, v.Example, v.From, toChinese.Replace("("+v.Cost+")"), toChinese.Replace(consequence(&v)))
+		fmt.Fprintf(&b, "| `%s` | %s<br>`%s` | %s %s | %s |\n", v.Name, about, v.Example, v.From, toChinese.Replace("("+v.Cost+")"), without)
 	}
 	return b.String()
 }

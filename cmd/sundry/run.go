@@ -3,16 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
-	"sundry/upstreams/declare"
 )
 
 // process is what a command uses of the process it runs in, apart from its
@@ -66,7 +65,7 @@ const detail = `Exit status: 0 done; 1 failed; 2 a mistake in the command line; 
 func newParser(w *process, c *cli) (parser *kong.Kong, printed *bool, err error) {
 	printed = new(bool)
 	parser, err = kong.New(c, kong.Name("sundry"), kong.Description(description), kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "sundry " + thisBuild().String()},
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Exit(func(int) { *printed = true }))
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Exit(func(int) { *printed = true }), kong.Help(helpIn(w.language())))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,11 +92,11 @@ func execute(w *process, args []string) error {
 	}
 	if err != nil {
 		command := commandOf(parser, err)
-		return misused(misuse{worded(err, command), command})
+		return misused(misuse{worded(err, command), command, w.language()})
 	}
 	err = k.Run(w, parser)
 	if statusOf(err) == statusMisused {
-		return misuse{err, k.Selected()}
+		return misuse{err, k.Selected(), w.language()}
 	}
 	return err
 }
@@ -111,13 +110,13 @@ func worded(err error, command *kong.Node) error {
 	if rest, ok := strings.CutPrefix(text, "expected \"<"); ok {
 		text = "missing <" + strings.TrimSuffix(rest, "\"")
 	}
-	if command.Parent != nil {
-		return errors.New(text)
+	if command.Parent == nil {
+		if strings.HasPrefix(text, "expected one of") {
+			text = "missing command"
+		}
+		text = strings.Replace(text, "unexpected argument", "unknown command", 1)
 	}
-	if strings.HasPrefix(text, "expected one of") {
-		text = "missing command"
-	}
-	return errors.New(strings.Replace(text, "unexpected argument", "unknown command", 1))
+	return words.NewError(text, mistakeInChinese(text))
 }
 
 // commandOf is the command of the line in which the parser found a mistake; the
@@ -146,5 +145,5 @@ func (h *helpCmd) Run(w *process, parser *kong.Kong) error {
 			return execute(w, []string{command.Name, "--help"})
 		}
 	}
-	return misused(fmt.Errorf("unknown command %q%s", h.Command, declare.Expected(h.Command, names)))
+	return misused(words.Errorf("unknown command %q%s", "没有命令 %s%s", h.Command, expected(h.Command, names)))
 }

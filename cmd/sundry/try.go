@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/redact"
 )
 
@@ -38,7 +38,7 @@ func (t *tryCmd) Run(w *process) error {
 		return misused(err)
 	}
 	chain := load.Input.Form.Chain
-	out := &printer{w: w, form: chain.JSON(), asked: load.Input.Endpoint.AskedForms(chain)}
+	out := &printer{w: w, form: chain.JSON(), asked: load.Input.Endpoint.AskedForms(chain), others: otherForms(load.Input.Endpoint, chain)}
 	load.Watch = out.attempt
 	start := time.Now()
 	content, err := load.Load(w.ctx, false)
@@ -58,7 +58,7 @@ func (t *tryCmd) input(set *catalog.Catalog, in i18n.Language) (*catalog.Loader,
 	for _, p := range t.Params {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, fmt.Errorf("parameter %q: expected name=value", p)
+			return nil, words.Errorf("parameter %q: expected name=value", "参数 %q：应为 名称=值", p)
 		}
 		if err := checkParameter(e, name); err != nil {
 			return nil, err
@@ -82,10 +82,7 @@ func checkParameter(e *catalog.Endpoint, name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	if near := declare.Suggestion(name, names); near != "" {
-		return fmt.Errorf("unknown parameter %q of %s%s", name, e.Name, near)
-	}
-	return fmt.Errorf("unknown parameter %q of %s; expected one of %s", name, e.Name, strings.Join(names, ", "))
+	return words.Errorf("unknown parameter %q of %s%s", "没有参数 %s（接口 %s）%s", name, e.Name, expected(name, names))
 }
 
 // printer writes stages and keeps the first error of writing.
@@ -95,7 +92,9 @@ type printer struct {
 	// form is the JSON form of the chain that was asked; nil for none.
 	form *catalog.Form
 	// asked are the forms of that chain, each as callers ask for it.
-	asked []string
+	asked []words.Text
+	// others are those of other chains, which were not asked.
+	others []words.Text
 	// hide redacts the secrets of the attempts so far.
 	hide []*redact.Redactor
 }
@@ -108,6 +107,14 @@ func (p *printer) clean(text string) string {
 	return text
 }
 
+// says is printf in the language of the terminal.
+func (p *printer) says(en, zh string, args ...any) { p.printf("%s", p.w.say(en, zh, args...)) }
+
+// row shows one thing below what it belongs to.
+func (p *printer) row(name, text string) {
+	p.printf("  %s %s\n", padded(p.w.language().Say(name, stageInChinese(name)), 16), text)
+}
+
 func (p *printer) printf(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w.stdout, format, args...)
@@ -116,17 +123,17 @@ func (p *printer) printf(format string, args ...any) {
 
 func (p *printer) attempt(a upstreams.AttemptReport) {
 	p.hide = append(p.hide, a.Redactor)
-	p.printf("source %s\n", a.Source)
+	p.says("source %s\n", "数据源 %s\n", a.Source)
 	for _, s := range a.Stages {
-		p.printf("  %-16s %s\n", s.Name, p.stage(&s))
+		p.row(s.Name, p.stage(&s))
 	}
 	color := yellow
 	if a.Err == nil {
 		color = green
 	}
-	p.printf("  %-16s %s in %s\n", "verdict", p.w.paletteOf(p.w.stdout).paint(color, a.Result), a.Took.Round(time.Millisecond))
+	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, a.Result), a.Took.Round(time.Millisecond)))
 	if a.Err != nil {
-		p.printf("  %-16s %v\n", "error", a.Err)
+		p.row("error", a.Err.Error())
 	}
 }
 
@@ -146,32 +153,45 @@ const longest = 600
 
 func (p *printer) content(c *entry.Content, took time.Duration) {
 	if c.Negative != "" {
-		p.printf("answer: not found, in %s\n", took.Round(time.Millisecond))
+		p.says("answer: not found, in %s\n", "响应：没有找到，用时 %s\n", took.Round(time.Millisecond))
 		return
 	}
-	p.printf("answer from %s in %s", c.Source, took.Round(time.Millisecond))
+	p.says("answer from %s in %s", "响应来自 %s，用时 %s", c.Source, took.Round(time.Millisecond))
 	if c.Edition != "" {
-		p.printf(", edition %s", c.Edition)
+		p.says(", edition %s", "，版次 %s", c.Edition)
 	}
 	p.printf("\n")
 	for i, f := range c.Forms {
 		for j := range f[:min(len(f), 3)] {
-			name := p.asked[i]
+			name := p.w.language().Of(p.asked[i])
 			if len(f) > 1 {
-				name += fmt.Sprintf(", candidate %d of %d", j+1, len(f))
+				name += p.w.say(", candidate %d of %d", "，候选 %d/%d", j+1, len(f))
 			}
 			p.body(name, &f[j])
 		}
 	}
+	if len(p.others) > 0 {
+		p.says("other forms, whose chains were not called: %s\n", "其他格式（其数据源链未调用）：%s\n", words.List(p.others...))
+	}
+}
+
+// otherForms are the forms of an endpoint that a chain does not make, each as callers ask for it.
+func otherForms(e *catalog.Endpoint, asked *catalog.Chain) (others []words.Text) {
+	for _, c := range e.Chains {
+		if c != asked {
+			others = append(others, e.AskedForms(c)...)
+		}
+	}
+	return others
 }
 
 // body shows what a form answers with.
 func (p *printer) body(name string, b *entry.Body) {
 	to := ""
 	if b.Location != "" {
-		to = ", to " + p.clean(b.Location)
+		to = p.w.say(", to %s", "，跳转到 %s", p.clean(b.Location))
 	}
-	p.printf("  %s: %d %s, %d bytes%s\n", name, b.Status, b.Type, len(b.Data), to)
+	p.says("  %s: %d %s, %d bytes%s\n", "  %s：%d %s，%d 字节%s\n", name, b.Status, b.Type, len(b.Data), to)
 	if !strings.HasPrefix(b.Type, "image/") {
 		text := upstreams.Shorten(p.clean(string(b.Data)), longest)
 		p.printf("    %s\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))

@@ -16,6 +16,7 @@ import (
 
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/proxy/through"
 	"sundry/upstreams"
@@ -76,7 +77,7 @@ func (t *tryCmd) callAPI(w *process, l *loaded, api *catalog.API) error {
 	}
 	u, err := url.ParseRequestURI(path)
 	if err != nil || !strings.HasPrefix(path, "/") || len(t.Params) > 1 {
-		return misused(fmt.Errorf("%s is an API as it is: expected one path, with its query, such as '/a?x=1', got %q", api.Name, strings.Join(t.Params, " ")))
+		return misused(words.Errorf("%s is an API as it is: expected one path, with its query, such as '/a?x=1', got %q", "%s 是原样代理的 API：应为一个路径，可带查询串，例如 '/a?x=1'，而不是 %q", api.Name, strings.Join(t.Params, " ")))
 	}
 	start := time.Now()
 	c, err := t.getFrom(w.ctx, l, api, u)
@@ -160,37 +161,34 @@ func (c *apiCall) serve(h *through.Handler, catcher *panics.Catcher) {
 }
 
 // explained is what becomes of the answer in the cache.
-func (c *apiCall) explained() (lines []string) {
+func (c *apiCall) explained() []words.Text {
 	if c.origins == nil {
 		return nil
 	}
 	c.origins.Status = c.result.Code
 	if !c.result.Cache.Stored || int64(c.result.Sent) <= c.api.Body {
-		for _, line := range web.Explain(web.NewRequest(c.request, &c.api.Rules), c.origins, &c.api.Rules) {
-			lines = append(lines, line.EN())
-		}
-		return lines
+		return web.Explain(web.NewRequest(c.request, &c.api.Rules), c.origins, &c.api.Rules)
 	}
-	return []string{fmt.Sprintf("not stored because the body has more than %d bytes (cache: body)", c.api.Body)}
+	return []words.Text{words.Sayf("not stored because the body has more than %d bytes (cache: body)", "不存储：正文超过 %d 字节（cache: body）", c.api.Body)}
 }
 
 func (c *apiCall) print(p *printer, took time.Duration) {
 	list := func(name string, lines []string) {
 		for _, line := range lines {
-			p.printf("  %-16s %s\n", name, p.clean(line))
+			p.row(name, p.clean(line))
 			name = ""
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range c.ended {
-		p.printf("origin %s\n", p.clean("GET "+a.url))
+		p.says("origin %s\n", "源站 %s\n", p.clean("GET "+a.url))
 		list("sent", a.fields)
 		if a.err != nil {
 			list("error", []string{a.err.Error()})
 		}
 	}
-	p.printf("answer %d %s in %s\n", c.result.Code, http.StatusText(c.result.Code), took.Round(time.Millisecond))
+	p.says("answer %d %s in %s\n", "响应 %d %s，用时 %s\n", c.result.Code, http.StatusText(c.result.Code), took.Round(time.Millisecond))
 	var fields []string
 	for name, lines := range c.answer.header {
 		if line := name + ": " + strings.Join(lines, ", "); !strings.HasSuffix(line, ": ") {
@@ -199,8 +197,12 @@ func (c *apiCall) print(p *printer, took time.Duration) {
 	}
 	slices.Sort(fields)
 	list("fields", fields)
-	list("caching", c.explained())
-	body := fmt.Sprintf("%d bytes", c.result.Sent)
+	var caching []string
+	for _, line := range c.explained() {
+		caching = append(caching, p.w.language().Of(line))
+	}
+	list("caching", caching)
+	body := p.w.say("%d bytes", "%d 字节", c.result.Sent)
 	if whole := c.answer.header.Get("Content-Encoding") == "" && (utf8.Valid(c.answer.begun) || len(c.answer.begun) == shownBody); whole && len(c.answer.begun) > 0 {
 		body += "\n    " + strings.ReplaceAll(strings.TrimSuffix(upstreams.Shorten(p.clean(string(c.answer.begun)), longest), "\n"), "\n", "\n    ")
 	}

@@ -1,41 +1,40 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
 )
 
 // variableStates says which variables of sources are set, and what follows from it,
 // without their values.
-func variableStates(variables []catalog.VariableUse, getenv func(string) (string, bool)) string {
-	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+func (w *process) variableStates(variables []catalog.VariableUse) string {
+	columns := make([][]string, 3)
 	for i := range variables {
 		v := &variables[i]
-		state, sources := "set", "used by "+strings.Join(slices.Concat(v.Required, v.Optional), ", ")
-		if value, _ := getenv(v.Name); value == "" {
-			state, sources = "not set", consequence(v)
+		state, sources := w.say("set", "已设置"), w.say("used by %s", "用于 %s", words.Names(slices.Concat(v.Required, v.Optional)...))
+		if value, _ := w.getenv(v.Name); value == "" {
+			state, sources = w.say("not set", "未设置"), w.language().Of(consequence(v))
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", v.Name, state, sources) // a builder takes everything
+		for at, cell := range []string{v.Name, state, sources} {
+			columns[at] = append(columns[at], cell)
+		}
 	}
-	_ = table.Flush()
-	return b.String()
+	return aligned(columns...)
 }
 
 // consequence says what happens without a variable.
-func consequence(v *catalog.VariableUse) string {
-	var parts []string
+func consequence(v *catalog.VariableUse) words.Text {
+	without, between := words.Text{}, words.Text{}
 	if len(v.Required) > 0 {
-		parts = append(parts, "left out: "+strings.Join(v.Required, ", "))
+		without, between = words.Sayf("left out: %s", "停用 %s", words.Names(v.Required...)), words.Say("; ", "；")
 	}
 	if len(v.Optional) > 0 {
-		parts = append(parts, "asked without it: "+strings.Join(v.Optional, ", "))
+		without = words.Sayf("%s%sasked without it: %s", "%s%s不带它调用 %s", without, between, words.Names(v.Optional...))
 	}
-	return strings.Join(parts, "; ")
+	return without
 }
 
 // sourceVariables are those that sources may need.

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"errors"
 	"net/http"
 	"net/netip"
 
@@ -24,9 +23,5 @@ func (a *api) explain(r *http.Request) (any, error) {
 	}
 	x := &explain.Explainer{Catalog: a.Catalog(), BasePath: a.PublicPath, Running: &explain.Running{Spaces: a.Spaces, Journal: &a.Env.Journal, Foresee: a.Foresee}}
 	caller, _ := netip.ParseAddrPort(r.RemoteAddr) // none of a socket of the file system
-	answer, err := x.Explain(asked.WithContext(r.Context()), caller.Addr().Unmap(), languageOf(r).Language)
-	if nowhere, ok := errors.AsType[*explain.NotServed](err); ok {
-		return nil, refuse(http.StatusNotFound, nowhere.Words())
-	}
-	return answer, err
+	return x.Explain(asked.WithContext(r.Context()), caller.Addr().Unmap(), languageOf(r).Language), nil
 }

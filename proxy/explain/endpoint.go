@@ -238,7 +238,7 @@ func (q *question) tellEntry() {
 		q.add("tier", map[cache.Tier]words.Text{cache.Near: words.Say("near tier: memory of this instance", "近层：本实例的内存"), cache.Far: words.Say("far tier: Redis", "远层：Redis")}[q.tier])
 		q.add("age", span(i.Age))
 		if i.Left > 0 {
-			q.add("freshness", words.Sayf("fresh for another %s", "还有 %s 新鲜", span(i.Left)))
+			q.add("freshness", words.Sayf("fresh for another %s", "保鲜期还剩 %s", span(i.Left)))
 		} else {
 			q.add("freshness", words.Sayf("stale for %s", "已过期 %s", span(i.Left)))
 		}
@@ -295,7 +295,20 @@ func (q *question) source(s *upstreams.Source) (says []words.Text) {
 		return append(says, words.Say("not called yet", "尚未调用"))
 	}
 	last := recent[len(recent)-1]
-	return append(says, words.Sayf("last: %s, %s ago, %d ms", "上次：%s，%s前，%d 毫秒", last.Result, span(q.now.Sub(last.At)), last.Took.Milliseconds()))
+	return append(says, words.Sayf("last: %s, %s ago, %d ms", "上次%s，在 %s 前，用时 %d 毫秒", became(last.Result), span(q.now.Sub(last.At)), last.Took.Milliseconds()))
+}
+
+// became is how an attempt ended.
+func became(result string) words.Text {
+	switch result {
+	case "success":
+		return words.Say(result, "成功")
+	case upstreams.Negative.String():
+		return words.Say(result, "为否定响应")
+	case upstreams.Skipped.String():
+		return words.Say(result, "跳过")
+	}
+	return words.Say(result, "失败（"+result+"）")
 }
 
 func joined(says []words.Text) words.Text {

@@ -15,6 +15,7 @@ import (
 	"sundry/cache/web"
 	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/pages"
 	"sundry/proxy/through"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -43,17 +44,17 @@ type Running struct {
 
 // Explanation is what would become of one request.
 type Explanation struct {
-	// Name is the endpoint or API; API tells which.
+	// Name is the endpoint or API, "" for none; API tells which.
 	Name string `json:"name"`
 	API  bool   `json:"api"`
 	// Outcome is hit, stale, miss, negative, bypass, invalid or error, as in metrics; forbidden; passed, for what an API's origin
-	// is always asked; or unknown.
+	// is always asked; unknown; or, where no endpoint and no API is, page or not_found.
 	Outcome string `json:"outcome"`
 	Parts   []Part `json:"parts"`
 }
 
 // Part is one aspect: answer, parameters, key, policy, entry, sources or origins. Of a refused
-// request there are only the first two.
+// request there are only the first two, and where nothing is served only the first.
 type Part struct {
 	ID    string `json:"part"`
 	Title string `json:"title"`
@@ -98,60 +99,71 @@ var labels = map[string]string{
 	"primary": "主键", "query": "查询串", "variant": "变体",
 }
 
-// NotServed means that nothing is served at an address, or that it is none. It is a words.Teller.
-type NotServed struct{ words words.Text }
-
-func (n *NotServed) Error() string { return n.words.EN() }
-
-// Words implements words.Teller.
-func (n *NotServed) Words() words.Text { return n.words }
-
-func notServed(en, zh string, args ...any) error { return &NotServed{words.Sayf(en, zh, args...)} }
-
 // Request makes the GET that is explained of a URL, or a path with its query, and of fields such as "Accept-Language: de". Its
-// error is a NotServed.
+// error is a words.Teller.
 func Request(target string, fields []string) (*http.Request, error) {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" || !strings.HasPrefix(u.Path, "/") && u.Host == "" {
-		return nil, notServed("expected a URL, or a path with its query, such as /api/ip?ip=8.8.8.8", "应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8")
+		return nil, words.NewError("expected a URL, or a path with its query, such as /api/ip?ip=8.8.8.8", "应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8")
 	}
 	r := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	for _, field := range fields {
 		name, value, ok := strings.Cut(field, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, notServed("a request field: expected its name and value, such as Accept-Language: de", "请求字段：应为名称和值，例如 Accept-Language: de")
+			return nil, words.NewError("a request field: expected its name and value, such as Accept-Language: de", "请求字段：应为名称和值，例如 Accept-Language: de")
 		}
 		r.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	return r, nil
 }
 
-// Explain says what would become of a request of a caller. Its error is a NotServed.
-func (x *Explainer) Explain(r *http.Request, caller netip.Addr, in i18n.Language) (*Explanation, error) {
+// Explain says what would become of a request of a caller.
+func (x *Explainer) Explain(r *http.Request, caller netip.Addr, in i18n.Language) *Explanation {
 	below, inside := strings.CutPrefix(r.URL.Path, x.BasePath)
 	t := &teller{in: in}
 	if a := x.apiAt(r, below); a != nil {
 		x.api(t, a, r)
-		return &t.Explanation, nil
+		return &t.Explanation
 	}
 	name, ok := strings.CutPrefix(below, "/api/")
-	if !ok || !inside {
-		return nil, notServed("%s: expected a path such as %s/api/ip?ip=8.8.8.8", "%s：应为 %s/api/ip?ip=8.8.8.8 这样的路径", r.URL.Path, x.BasePath)
-	}
 	name, tail, _ := strings.Cut(name, "/")
 	e, known := x.Catalog.Get(name)
-	if !known || tail != "" && tail != "index.php" {
-		near := x.Catalog.Nearest(name)
-		if near == name {
-			near = ""
-		}
-		if near != "" {
-			return nil, notServed("%s: not found; did you mean %s?", "%s：不存在；是不是 %s？", r.URL.Path, x.BasePath+"/api/"+near)
-		}
-		return nil, notServed("%s: not found", "%s：不存在", r.URL.Path)
+	if ok && inside && known && (tail == "" || tail == "index.php") {
+		x.endpoint(t, e, r, caller)
+	} else {
+		x.elsewhere(t, below, inside)
 	}
-	x.endpoint(t, e, r, caller)
-	return &t.Explanation, nil
+	return &t.Explanation
+}
+
+// elsewhere tells of a path, below the base path or outside of that, at which no endpoint and no API is.
+func (x *Explainer) elsewhere(t *teller, path string, inside bool) {
+	t.part("answer", "Outcome", "结果")
+	if inside && x.isPage(path) {
+		t.Outcome = "page"
+		t.add("outcome", words.Say("200: a page or a file of the service; no source is asked", "200：服务自身的页面或文件，不请求数据源"))
+		return
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path, "/"), "api/"), "/")
+	meant, near := words.Text{}, x.Catalog.Nearest(name)
+	if a, ok := x.Catalog.API(near); ok && len(a.Hosts) > 0 {
+		meant = words.Sayf("; %s is at %s", "；%s 的地址为 %s", near, words.Names(a.Hosts...))
+	} else if near != "" {
+		meant = words.Sayf("; did you mean %s?", "；是不是 %s？", x.BasePath+"/api/"+near)
+	}
+	t.Outcome = "not_found"
+	t.add("outcome", words.Sayf("404: there is no such endpoint%s", "404：没有这个接口%s", meant))
+	t.add("error.type", words.Name("not_found"))
+}
+
+// isPage reports whether there is a page or a file at a path below the base path.
+func (x *Explainer) isPage(path string) bool {
+	name, ofEndpoint := strings.CutPrefix(strings.TrimSuffix(path, "/"), pages.ReferencePath+"/")
+	_, known := x.Catalog.Get(name)
+	if _, isAPI := x.Catalog.API(name); ofEndpoint {
+		return known || isAPI
+	}
+	return pages.IsCommon(path)
 }
 
 // apiAt is the API that a request is for; nil: none.
@@ -175,7 +187,7 @@ func breaker(h *host.Host) words.Text {
 	}
 	switch h.State() {
 	case "open":
-		return words.Sayf("%s: breaker open, not called%s", "%s：熔断器打开，不调用%s", h.Name, held)
+		return words.Sayf("%s: breaker open, not called%s", "%s：熔断器断开，不调用%s", h.Name, held)
 	case "half-open":
 		return words.Sayf("%s: breaker half-open, a few probes pass%s", "%s：熔断器半开，只放行少量探测%s", h.Name, held)
 	}

@@ -65,6 +65,16 @@ func (e *Endpoint) Sources() []*upstreams.Source {
 	return all
 }
 
+// FirstChain is the first chain with a source of that name; nil: none has it.
+func (e *Endpoint) FirstChain(source string) *Chain {
+	for _, c := range e.Chains {
+		if slices.ContainsFunc(c.Declared, func(s *upstreams.Source) bool { return s.Declared == source }) {
+			return c
+		}
+	}
+	return nil
+}
+
 // TakesSecrets reports whether a part of its input is known to some alone, such as the
 // digits that show a parcel's trace.
 func (e *Endpoint) TakesSecrets() bool {

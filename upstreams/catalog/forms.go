@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
@@ -130,19 +131,19 @@ func (e *Endpoint) FormNamesOf(key string) []string {
 }
 
 // AskedForms are the forms of a chain, in their places, each as callers ask for it, such as "type=text, zh".
-func (e *Endpoint) AskedForms(c *Chain) []string {
-	asked := make([]string, len(c.Forms))
+func (e *Endpoint) AskedForms(c *Chain) []words.Text {
+	asked := make([]words.Text, len(c.Forms))
 	for _, f := range e.Forms {
 		if f.Chain != c {
 			continue
 		}
-		asked[f.Index] = f.Name + ", by default"
+		asked[f.Index] = words.Say(f.Name+", by default", f.Name+"（默认）")
 		if name, value := e.AskFor(f.Name); name != "" {
-			asked[f.Index] = name + "=" + value
+			asked[f.Index] = words.Name(name + "=" + value)
 		}
 		if f.English != nil {
-			asked[f.English.Index] = asked[f.Index] + ", en"
-			asked[f.Index] += ", zh"
+			asked[f.English.Index] = words.Sayf("%s, en", "%s，英文", asked[f.Index])
+			asked[f.Index] = words.Sayf("%s, zh", "%s，中文", asked[f.Index])
 		}
 	}
 	return asked

@@ -139,24 +139,25 @@ func (c *Catalog) unknownOverrides(opts *Options, known []string) []error {
 // compileFile decodes and compiles the file of an endpoint, or those of its folder. If one
 // cannot be read whole, that is compiled as far as it goes, for its other mistakes.
 func (c *Catalog) compileFile(name string, from catalogFile, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
-	var problems, settings declare.Problems
+	var unread, problems, settings declare.Problems
 	d := newDeclaration(from, c.shared)
 	compile := func(problems, settings *declare.Problems) *Endpoint {
 		return c.compileSpec(name, d, opts, env, problems, settings)
 	}
 	var e *Endpoint
-	switch unreadable := d.read(&problems); len(unreadable) {
+	switch unreadable := d.read(&unread); len(unreadable) {
 	case 0:
-		if e = compile(&problems, &settings); len(problems) == 0 && len(settings) == 0 {
+		if e = compile(&problems, &settings); len(unread)+len(problems)+len(settings) == 0 {
 			e.fingerprint(d)
 		}
 	case 1:
-		problems = append(problems, d.others(unreadable[0], func() (others declare.Problems) {
+		problems = d.others(unreadable[0], func() (others declare.Problems) {
 			compile(&others, &declare.Problems{})
 			return others
-		})...)
+		})
 	}
-	return e, append(mistakesOf(problems, d.mistake), Mistakes(opts.ConfigFile, settings)...)
+	failed := mistakesOf(unread, d.mistake) // first: others may follow from an unknown key
+	return e, append(append(failed, mistakesOf(problems, d.mistake)...), Mistakes(opts.ConfigFile, settings)...)
 }
 
 // compileSpec compiles a declaration, with the operator's settings.

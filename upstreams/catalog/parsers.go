@@ -59,16 +59,17 @@ func (p *Param) inputParser(s paramSpec, problems *declare.Problems) {
 	}
 }
 
-// formParser accepts the form names, or the values that As translates.
+// formParser accepts the form names, or the values that As translates. Where it accepts none, another mistake is why.
 func (p *Param) formParser(s paramSpec, forms []string, problems *declare.Problems) {
+	forms = slices.DeleteFunc(forms, func(name string) bool { return name == "" })
 	values := map[string]string{}
 	for _, f := range forms {
 		values[f] = f
 	}
-	if s.As != nil {
+	if len(s.As) > 0 {
 		values = s.As
 		for v, form := range s.As {
-			if !slices.Contains(forms, form) {
+			if len(forms) > 0 && !slices.Contains(forms, form) {
 				problems.Add(s.Name.Line, "param %s: as: %s: expected one of the forms %s, got %q", p.Name, v, strings.Join(forms, ", "), form)
 			}
 		}
@@ -80,6 +81,9 @@ func (p *Param) formParser(s paramSpec, forms []string, problems *declare.Proble
 				names = append(names, v)
 			}
 		}
+	}
+	if len(names) == 0 {
+		return
 	}
 	p.Spec.Enum = names
 	p.Allowed = oneOf(names)

@@ -185,6 +185,9 @@ func (c *checker) mapping(path string, n *yaml.Node, s *Shape) {
 			continue
 		}
 		lines[name.Value] = name.Line
+		if s.Values == nil && s.key(name.Value) == nil && !c.unknown(path, name, n, s) {
+			continue
+		}
 		c.key(path, name, value, s)
 	}
 }
@@ -200,6 +203,20 @@ func (c *checker) merged(path string, n *yaml.Node, s *Shape) {
 	}
 }
 
+// unknown adds a key of a mapping that the shape does not have. A misspelt one is read as what is meant, so that nothing is told
+// that only follows from it; ok is false where nothing is, or the mapping has that as well.
+func (c *checker) unknown(path string, name, of *yaml.Node, s *Shape) (ok bool) {
+	c.problems.Add(name.Line, "unknown key %s%s%s", name.Value, in(path), Expected(name.Value, s.names()))
+	meant := Nearest(name.Value, s.names())
+	for i := 0; i < len(of.Content); i += 2 {
+		if meant == "" || of.Content[i].Value == meant {
+			return false
+		}
+	}
+	name.Value = meant
+	return true
+}
+
 func (c *checker) key(path string, name, value *yaml.Node, s *Shape) {
 	at := name.Value
 	if path != "" {
@@ -210,10 +227,6 @@ func (c *checker) key(path string, name, value *yaml.Node, s *Shape) {
 		return
 	}
 	k := s.key(name.Value)
-	if k == nil {
-		c.problems.Add(name.Line, "unknown key %s%s%s", name.Value, in(path), Expected(name.Value, s.names()))
-		return
-	}
 	example := k.Example
 	if example != "" {
 		example = k.Name + ": " + example

@@ -15,7 +15,7 @@ import (
 var assetFiles embed.FS
 
 // assetsPath is where the assets are, below the base path.
-const assetsPath = "/assets/"
+const assetsPath, iconPath = "/assets/", "/favicon.ico"
 
 const (
 	typeCSS    = "text/css; charset=utf-8"
@@ -103,7 +103,7 @@ func (s *Set) addAssets() {
 			return d
 		})
 	}
-	s.addFile("/favicon.ico", func() *Document { return newDocument(typeIcon, joined("assets/favicon.ico")) })
+	s.addFile(iconPath, func() *Document { return newDocument(typeIcon, joined("assets/favicon.ico")) })
 }
 
 // outdatedAsset answers for a hash that another version of this program gave: while a fleet

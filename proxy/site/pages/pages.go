@@ -159,3 +159,12 @@ func (s *Set) At(path string) Place {
 	}
 	return s.outdatedAsset(path)
 }
+
+// IsCommon reports whether a path is that of a page or a file that every set has, whatever its endpoints, or may have.
+func IsCommon(path string) bool {
+	switch strings.TrimSuffix(path, "/") {
+	case "", ReferencePath, StatusPath, StatusJSONPath, StatusNowPath, StatusFeedPath, OpenAPIPath, robotsPath, llmsPath, securityPath, iconPath:
+		return true
+	}
+	return strings.HasPrefix(path, assetsPath)
+}

@@ -121,6 +121,21 @@ func (s *Set) paths() (pages, files []string) {
 	return pages, files
 }
 
+// What a set has beside the pages of its endpoints and APIs is common to all sets.
+func TestCommonPaths(t *testing.T) {
+	set := setOf(t, builtin(t))
+	for path := range set.places {
+		if of, _ := set.cfg.API.Get(strings.TrimPrefix(path, ReferencePath+"/")); IsCommon(path) == (of != nil) {
+			t.Errorf("%s: common is %v", path, of != nil)
+		}
+	}
+	for _, path := range []string{"/docs/60s", "/docs/nope", "/api/60s", "/nope", "/statuses"} {
+		if IsCommon(path) {
+			t.Errorf("%s is common", path)
+		}
+	}
+}
+
 // Documents are as they are said to be, and the same whenever they are generated.
 func TestDocuments(t *testing.T) {
 	c := builtin(t)
