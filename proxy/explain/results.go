@@ -1,6 +1,10 @@
 package explain
 
-import "sundry/metrics/words"
+import (
+	"cmp"
+
+	"sundry/metrics/words"
+)
 
 // resultWord is how an attempt ended, in the words of the console.
 func resultWord(name string) words.Text {
@@ -20,5 +24,5 @@ func resultWord(name string) words.Text {
 		"malformed":   "结构不符",
 		"skipped":     "已跳过",
 	}[name]
-	return words.Say(name, zh)
+	return words.Say(name, cmp.Or(zh, name))
 }
