@@ -26,4 +26,7 @@ func TestResultsAreNamedAsInTheConsole(t *testing.T) {
 			t.Errorf("the console has no %s", row)
 		}
 	}
+	if got := became("unavailable"); got.EN() != "unavailable" || got.ZH() != "失败（不可用）" {
+		t.Errorf("%q, %q", got.EN(), got.ZH())
+	}
 }
