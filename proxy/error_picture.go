@@ -21,8 +21,8 @@ type errorPictures struct {
 
 // errorPicture is all that a picture depends on.
 type errorPicture struct {
-	title, about, note, language string
-	svg                          bool
+	title, about, example, note, language string
+	svg                                   bool
 }
 
 // mostErrorPictures bounds what is kept, which a reload of the catalog may add to: some 4 KB each.
@@ -54,24 +54,32 @@ func (p *errorPictures) body(req *request, f *failure, l i18n.Language) (body []
 	if req.route != nil {
 		note += " · " + req.route.endpoint.Name
 	}
-	return p.draw(errorPicture{l.Of(t.title), l.Of(t.about(req, f)), note, l.Tag(), svg}), contentType
+	about, example := t.about(req, f)
+	return p.draw(errorPicture{l.Of(t.title), l.Of(about), l.Of(example), note, l.Tag(), svg}), contentType
 }
 
-// about says more than the title: what a parameter takes, what an endpoint has not found, or when
-// to try again. Of a path that leads nowhere the picture says no more than that: paths are made up
-// faster than pictures are drawn.
-func (t *errorType) about(req *request, f *failure) words.Both {
+// about says more than the title: what a parameter takes, with an example, what an endpoint has not
+// found, or when to try again. Of a path that leads nowhere the picture says no more than that: paths
+// are made up faster than pictures are drawn.
+func (t *errorType) about(req *request, f *failure) (about, example words.Text) {
 	switch said := f.message.(type) {
 	case *catalog.ParamError:
-		if expected := said.Expected(); !expected.IsZero() {
-			return expected
+		if about, example = said.Expected(); !about.IsZero() {
+			return about, example
 		}
 	case words.Text:
 		if f.errorType == typeNotFound && req.route != nil && said != t.example.message {
-			return said
+			return said, words.Text{}
 		}
 	}
+	return t.standard(req, f), words.Text{}
+}
+
+// standard is what is said of every failure of the type.
+func (t *errorType) standard(req *request, f *failure) words.Text {
 	switch {
+	case f.errorType == typeNotFound && req.route == nil:
+		return words.Say("There is no such endpoint.", "没有这个接口。")
 	case f.errorType == typeForbidden, f.errorType == typeNotFound:
 		return t.meaning
 	case f.status >= http.StatusTooManyRequests:
@@ -103,7 +111,7 @@ func (p *errorPictures) draw(what errorPicture) []byte {
 	if b, ok := p.drawn[what]; ok {
 		return b
 	}
-	n := &ipcard.Notice{Title: what.title, About: what.about, Note: what.note, Language: what.language}
+	n := &ipcard.Notice{Title: what.title, About: what.about, Example: what.example, Note: what.note, Language: what.language}
 	draw := n.PNG
 	if what.svg {
 		draw = n.SVG

@@ -254,7 +254,8 @@ func TestErrorPicturesSayWhatWasNotFound(t *testing.T) {
 		{"told?id=7", "en", "there is no joke 7"},
 		{"told?id=7", "zh-CN", "没有编号为 7 的笑话"},
 		{"simple?id=7", "en", "What was asked for does not exist."},
-		{"told7", "en", "What was asked for does not exist."},
+		{"told7", "en", "There is no such endpoint."},
+		{"told7", "zh-CN", "没有这个接口。"},
 	} {
 		clear(f.server.pictures.drawn)
 		f.get("/api/"+row.path, "Accept", acceptPicture, "Accept-Language", row.language).want(t, http.StatusNotFound)

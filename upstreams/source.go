@@ -20,6 +20,8 @@ type Fetch func(ctx context.Context, a *Attempt) (*Reply, error)
 // Step is made before a source's own request. It sets its result in the attempt.
 type Step interface {
 	Make(ctx context.Context, a *Attempt) error
+	// Host is the declared host that it calls; nil for none.
+	Host() *host.Host
 }
 
 // Picture is fetched after the data, from a link in it.
@@ -154,6 +156,20 @@ func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 		return true, nil
 	}
 	return s.When.True(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now, Secrets: s.Secrets})
+}
+
+// Hosts are the declared hosts that it calls, each once: those of its steps, then its own.
+func (s *Source) Hosts() (all []*host.Host) {
+	add := func(h *host.Host) {
+		if h != nil && !slices.Contains(all, h) {
+			all = append(all, h)
+		}
+	}
+	for _, step := range s.Before {
+		add(step.Host())
+	}
+	add(s.Kind.Host)
+	return all
 }
 
 // CallsDeclaredHost reports whether the source or a step before it calls a declared

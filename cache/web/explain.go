@@ -39,12 +39,12 @@ func (t *Terms) explain(r *Response, rules *Rules) []words.Text {
 
 // Explain says in words what the rules add, or take away, where nothing is stored that would say more.
 func (rules *Rules) Explain() []words.Text {
-	lines := []words.Text{words.Sayf("fresh for as long as the response says: %s, Expires", "按响应的声明决定保鲜期：%s、Expires", strings.Join(append(slices.Clone(rules.Targets), "Cache-Control"), ", "))}
+	lines := []words.Text{words.Sayf("fresh for as long as the response says, by the first that it has of %s", "保鲜期以响应的声明为准，依次看 %s，取最先有的一项", words.Names(append(slices.Clone(rules.Targets), "Cache-Control", "Expires")...))}
 	for _, status := range slices.Sorted(maps.Keys(rules.Default)) {
-		lines = append(lines, words.Sayf("where it says nothing, for %[2]s with status %[1]d (cache: default)", "未声明且状态码为 %[1]d 时：%[2]s（cache: default）", status, Span(rules.Default[status])))
+		lines = append(lines, words.Sayf("a %d that says nothing: fresh for %s (cache: default)", "未声明的 %d：%s（cache: default）", status, Span(rules.Default[status])))
 	}
 	if rules.HeuristicShare > 0 {
-		lines = append(lines, words.Sayf("where it says nothing, for %g of the time since Last-Modified, at most %s (cache: heuristic)", "未声明时：取距 Last-Modified 时间的 %g，最长 %s（cache: heuristic）", rules.HeuristicShare, Span(rules.HeuristicMost)))
+		lines = append(lines, words.Sayf("any other that says nothing: fresh for %g of the time since its Last-Modified, at most %s (cache: heuristic)", "其他未声明的响应：取距 Last-Modified 时间的 %g，最长 %s（cache: heuristic）", rules.HeuristicShare, Span(rules.HeuristicMost)))
 	}
 	if rules.Most > 0 {
 		lines = append(lines, words.Sayf("never for longer than %s (cache: most)", "最长 %s（cache: most）", Span(rules.Most)))

@@ -81,8 +81,8 @@ func TestExplainRules(t *testing.T) {
 	for _, line := range own.Explain() {
 		got = append(got, line.EN())
 	}
-	want := "fresh for as long as the response says: CDN-Cache-Control, Cache-Control, Expires; where it says nothing, for 60 s with status 404 (cache: default); " +
-		"where it says nothing, for 0.1 of the time since Last-Modified, at most 24 h (cache: heuristic); never for longer than 60 min (cache: most); " +
+	want := "fresh for as long as the response says, by the first that it has of CDN-Cache-Control, Cache-Control, Expires; a 404 that says nothing: fresh for 60 s (cache: default); " +
+		"any other that says nothing: fresh for 0.1 of the time since its Last-Modified, at most 24 h (cache: heuristic); never for longer than 60 min (cache: most); " +
 		"where it says nothing: served stale for 2 d while the API fails (stale-if-error); not stored where it sets a cookie (cache: cookies: never)"
 	if got := strings.Join(got, "; "); got != want {
 		t.Errorf("%s, want\n%s", got, want)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -102,6 +103,17 @@ func TestTheOverviewCountsTheBreakersThatUpstreamsShows(t *testing.T) {
 		}
 		return len(named) == 1
 	})
+}
+
+// TestSourcesNameTheHostsOfTheirSteps: those of kd call nothing else.
+func TestSourcesNameTheHostsOfTheirSteps(t *testing.T) {
+	t.Parallel()
+	p := serveWith(t, onlyIn(t, "kd"), "--replay")
+	for _, v := range p.mustAsk(http.MethodGet, "upstreams", "")["sources"].([]any) {
+		if s := v.(map[string]any); s["source"] == "kuaidi100" && fmt.Sprint(s["hosts"]) != "[www.kuaidi100.com poll.kuaidi100.com]" {
+			t.Errorf("kuaidi100 calls %v", s["hosts"])
+		}
+	}
 }
 
 // TestOperatorsTryEndpoints: as callers of the public listener would.

@@ -198,7 +198,7 @@ func (b *browser) breaker(t *testing.T, p *instance) {
 	b.until(row(failing) + `.includes("closed")`)
 	b.until(`document.title === "Sundry console"`)
 	b.press(`button[aria-label="Only those in trouble Sources"]`)
-	b.until(`/all breakers closed; (\d+) sources? in trouble\.$/.exec(document.querySelector("#panel section p").textContent)?.[1] === String(document.querySelectorAll("[data-table=sources] tbody tr").length)`)
+	b.until(`/^(\d+) sources? in trouble\.$/.exec(document.querySelector("#panel section:last-of-type p").textContent)?.[1] === String(document.querySelectorAll("[data-table=sources] tbody tr").length)`)
 	const host = "wp.shanhutech.cn"
 	b.press(`button[aria-label="Change… ` + host + `"]`)
 	b.press("dialog button[type=submit]")

@@ -109,6 +109,7 @@ func visitSearching(t *testing.T, b *browsertest.Browser, home string) {
 	b.Until(t, `[...document.querySelectorAll(".card")].every(c => c.offsetParent)`)
 	b.Type(t, "nonsuch")
 	b.Text(t, "#found", "Nothing found")
+	b.Until(t, `!document.querySelector("#add").hidden && document.querySelector("#add a").getAttribute("href").endsWith("/docs#own")`)
 	b.Keys(t, kb.Escape)
 	b.Type(t, "wallpaper RANDOM")
 	b.Until(t, shown+` === "card-sjbz"`)

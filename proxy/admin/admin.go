@@ -15,10 +15,13 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 )
 
@@ -136,7 +139,33 @@ func (cfg *Config) routes() http.Handler {
 		(&api{System: *cfg.System, started: time.Now()}).routes(mux)
 		console(mux)
 	}
-	return mux
+	return refuseUnknown(mux)
+}
+
+// consolePattern is that of the console's files, which the API's paths are below.
+const consolePattern = "GET /admin/"
+
+// refuseUnknown refuses calls that the API does not have, in JSON as its other errors are.
+func refuseUnknown(mux *http.ServeMux) http.Handler {
+	has := func(r *http.Request) bool {
+		_, pattern := mux.Handler(r)
+		return pattern != "" && pattern != consolePattern
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, apiPath) || has(r) {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		allowed := slices.DeleteFunc([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, func(method string) bool {
+			return !has(&http.Request{Method: method, URL: r.URL, Host: r.Host})
+		})
+		if len(allowed) == 0 {
+			refuseBefore(w, r, http.StatusNotFound, words.Say("there is no such call", "没有这个调用"))
+			return
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		refuseBefore(w, r, http.StatusMethodNotAllowed, words.Sayf("the method %s is not allowed; expected %s", "不支持 %s 方法，应为 %s", r.Method, words.Names(allowed...)))
+	})
 }
 
 //go:embed console
@@ -150,7 +179,7 @@ func console(mux *http.ServeMux) {
 		panic(err) // the folder is embedded above
 	}
 	pages := http.StripPrefix("/admin/", http.FileServerFS(files))
-	mux.HandleFunc("GET /admin/", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc(consolePattern, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		pages.ServeHTTP(w, r)
 	})

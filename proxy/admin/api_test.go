@@ -54,6 +54,30 @@ func TestStatusOfRefusals(t *testing.T) {
 	}
 }
 
+// TestUnknownCallsAreRefusedInJSON, as all that fail.
+func TestUnknownCallsAreRefusedInJSON(t *testing.T) {
+	h, err := New(Config{Ready: func() bool { return true }, Metrics: http.NotFoundHandler(), System: &System{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		method, path, language, want, allow string
+		status                              int
+	}{
+		{"GET", "nothing", "en", "there is no such call", "", 404},
+		{"GET", "nothing", "zh", "没有这个调用", "", 404},
+		{"POST", "nothing", "en", "there is no such call", "", 404},
+		{"POST", "overview", "en", "the method POST is not allowed; expected GET", "GET", 405},
+		{"GET", "endpoints/ip/cache", "zh", "不支持 GET 方法，应为 PUT、DELETE", "PUT, DELETE", 405},
+	} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(row.method, "http://127.0.0.1:9090/admin/api/"+row.path, nil)
+		r.Header.Set("Accept-Language", row.language)
+		if h.ServeHTTP(w, r); w.Code != row.status || w.Body.String() != `{"error":"`+row.want+"\"}\n" || w.Header().Get("Allow") != row.allow {
+			t.Errorf("%s %s: %d %s %q, want %d %s", row.method, row.path, w.Code, w.Body, w.Header().Get("Allow"), row.status, row.want)
+		}
+	}
+}
+
 // TestTheAPIShowsPendingChanges: the answer, the audit log, readiness.
 func TestTheAPIShowsPendingChanges(t *testing.T) {
 	store := &awayStore{}

@@ -27,7 +27,8 @@ type sourceView struct {
 	API      bool   `json:"api,omitempty"`
 	Chain    string `json:"chain"`
 	Source   string `json:"source"`
-	Host     string `json:"host,omitempty"`
+	// Hosts that it calls, each once, those of its steps first.
+	Hosts []string `json:"hosts"`
 	// Missing is the environment variable of the key without which the source is
 	// left out.
 	Missing string `json:"missing,omitempty"`
@@ -75,9 +76,9 @@ func (a *api) upstreams(*http.Request) (any, error) {
 	}
 	for _, one := range a.Catalog().APIs {
 		for _, target := range one.Targets {
-			v := sourceView{Endpoint: one.Name, API: true, Source: target.URL.Host}
+			v := sourceView{Endpoint: one.Name, API: true, Source: target.URL.Host, Hosts: []string{}}
 			if target.Host != nil {
-				v.Host = target.Host.Name
+				v.Hosts = append(v.Hosts, target.Host.Name)
 			}
 			v.addQuota(target.Quota)
 			a.addAttempts(&v)
@@ -100,9 +101,9 @@ func (a *api) breakers(state string) []string {
 }
 
 func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView {
-	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing}
-	if h := s.Kind.Host; h != nil {
-		v.Host = h.Name
+	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing, Hosts: []string{}}
+	for _, h := range s.Hosts() {
+		v.Hosts = append(v.Hosts, h.Name)
 	}
 	v.addQuota(s.Quota)
 	for _, c := range a.Env.Drifts.Of(endpoint, s.Declared) {

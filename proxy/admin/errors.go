@@ -83,12 +83,15 @@ func newErrorView(err error, in i18n.Choice) errorView {
 	return v
 }
 
+// apiPath is what the paths of the API begin with.
+const apiPath = "/admin/api/"
+
 // refuseBefore refuses a request before it reaches its handler: of the API, in JSON as its errors
 // are; of other paths, in a line of text.
 func refuseBefore(w http.ResponseWriter, r *http.Request, status int, message words.Text) {
 	in := choose(w, r)
 	w.Header().Set("Content-Language", in.Tag())
-	if !strings.HasPrefix(r.URL.Path, "/admin/api/") {
+	if !strings.HasPrefix(r.URL.Path, apiPath) {
 		http.Error(w, in.Of(message), status)
 		return
 	}

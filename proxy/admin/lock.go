@@ -79,7 +79,7 @@ func isConsoleFile(r *http.Request) bool {
 		return false
 	}
 	path := r.URL.Path
-	return path == "/" || path == "/admin" || strings.HasPrefix(path, "/admin/") && !strings.HasPrefix(path, "/admin/api/")
+	return path == "/" || path == "/admin" || strings.HasPrefix(path, "/admin/") && !strings.HasPrefix(path, apiPath)
 }
 
 // requireLoopbackHost refuses requests whose Host is not this machine's: with DNS

@@ -276,12 +276,14 @@ func (q *question) source(s *upstreams.Source) (says []words.Text) {
 	case s.After == upstreams.AfterNegative:
 		says = append(says, words.Say("only after a negative answer", "仅在否定结果之后"))
 	}
-	switch h := s.Kind.Host; {
-	case h != nil && q.Running != nil:
-		says = append(says, breaker(h))
-	case h != nil:
-		says = append(says, words.Sayf("%s: breaker not known", "%s：熔断器状态未知", h.Name))
-	case !s.Remote():
+	for _, h := range s.Hosts() {
+		if q.Running != nil {
+			says = append(says, breaker(h))
+		} else {
+			says = append(says, words.Sayf("%s: breaker not known", "%s：熔断器状态未知", h.Name))
+		}
+	}
+	if !s.Remote() {
 		says = append(says, words.Say("computed here", "在本地计算"))
 	}
 	if q.Running == nil {
@@ -308,7 +310,7 @@ func became(result string) words.Text {
 	case upstreams.Skipped.String():
 		return words.Say(result, "跳过")
 	}
-	return words.Say(result, "失败（"+result+"）")
+	return words.Say(result, "失败（"+resultWord(result).ZH()+"）")
 }
 
 func joined(says []words.Text) words.Text {

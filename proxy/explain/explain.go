@@ -197,7 +197,7 @@ func breaker(h *host.Host) words.Text {
 // span is a duration for people: what is long is rounded.
 func span(d time.Duration) words.Text {
 	if d.Abs() < 2*time.Second {
-		return words.Name(d.Abs().Round(10 * time.Millisecond).String())
+		return words.Sayf("%d ms", "%d 毫秒", d.Abs().Milliseconds())
 	}
 	for _, unit := range [...]time.Duration{24 * time.Hour, time.Hour, time.Minute} {
 		if d.Abs() >= 10*unit {

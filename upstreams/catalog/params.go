@@ -99,18 +99,18 @@ func (e *ParamError) ZH() string {
 	return words.Join("参数 ", p.Name, " 有误：", value, e.wrong.ZH(), "；应为", p.Allowed.ZH(), "，例如 ", p.Name, "=", p.Example)
 }
 
-// Expected says which parameter is at fault and what it takes, with an example and without the
-// value; zero where that is not of a parameter.
-func (e *ParamError) Expected() words.Text {
+// Expected says which parameter is at fault and what it takes, without the value, and goes on with an
+// example; zero where that is not of a parameter.
+func (e *ParamError) Expected() (takes, example words.Text) {
 	if e.param == nil {
-		return words.Text{}
+		return words.Text{}, words.Text{}
 	}
-	example := e.Parameter + "=" + e.param.Example
+	value := e.Parameter + "=" + e.param.Example
+	example = words.Say(", for example "+value, "，例如 "+value)
 	if e.Missing {
-		return words.Say(e.Parameter+", for example "+example, e.Parameter+"，例如 "+example)
+		return words.Name(e.Parameter), example
 	}
-	return words.Say(e.Parameter+": expected "+e.param.Allowed.EN()+", for example "+example,
-		e.Parameter+"："+words.Join("应为", e.param.Allowed.ZH(), "，例如 ", example))
+	return words.Say(e.Parameter+": expected "+e.param.Allowed.EN(), e.Parameter+"："+words.Join("应为", e.param.Allowed.ZH())), example
 }
 
 var (
@@ -125,6 +125,8 @@ var (
 	errNotValid      = words.NewError("is not valid", "无效")
 	errNotAllowed    = words.NewError("is not allowed", "不在允许的取值之内")
 	errNotWhole      = words.NewError("is not a whole number", "不是整数")
+	errNotDigits     = words.NewError("has characters other than digits", "含有数字以外的字符")
+	errLeadingZero   = words.NewError("begins with 0", "以 0 开头")
 	errOutOfRange    = words.NewError("is out of range", "超出范围")
 	errNotDate       = words.NewError("is not a date", "不是日期")
 	errFuture        = words.NewError("is in the future", "是将来的日期")

@@ -45,6 +45,21 @@ func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
 	}
 }
 
+// TestDigitsSayWhatIsWrong, without the value, which may be personal.
+func TestDigitsSayWhatIsWrong(t *testing.T) {
+	const declared = "type: int, min: 1, max: 9, default: \"3\", example: \"4\""
+	e := wholeOf(t, strings.Replace(whole, declared, `type: digits, min_len: 4, max_len: 6, personal: true, example: "1234"`, 1))
+	for value, want := range map[string][2]string{
+		"12x4": {"the value has characters other than digits;", "所给的值含有数字以外的字符；"},
+		"123":  {"the value is 3 characters long;", "所给的值的长度为 3 个字符；"},
+		"0123": {"the value begins with 0;", "所给的值以 0 开头；"},
+	} {
+		if _, bad := e.Parse("n="+value, Caller{}); bad == nil || !strings.Contains(bad.EN(), want[0]) || !strings.Contains(bad.ZH(), want[1]) {
+			t.Errorf("%s: %v, want %q", value, bad, want)
+		}
+	}
+}
+
 // Values of a list are taken in any case and mean the same answer; names of
 // parameters are not.
 func TestListedValuesInAnyCase(t *testing.T) {

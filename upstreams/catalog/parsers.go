@@ -196,9 +196,13 @@ func (p *Param) digitsParser(s paramSpec, problems *declare.Problems) {
 		p.Allowed = words.Sayf("%s, the first not 0", "%s，首位不为 0", p.Allowed)
 	}
 	p.parse = func(v string) (any, error) {
-		ok := len(v) >= s.MinLen && len(v) <= s.MaxLen && (s.LeadingZero || !strings.HasPrefix(v, "0"))
-		if !ok || strings.ContainsFunc(v, func(r rune) bool { return r < '0' || r > '9' }) {
-			return nil, errNotValid
+		switch {
+		case strings.ContainsFunc(v, func(r rune) bool { return r < '0' || r > '9' }):
+			return nil, errNotDigits
+		case len(v) < s.MinLen || len(v) > s.MaxLen:
+			return nil, &lengthError{len(v)}
+		case !s.LeadingZero && strings.HasPrefix(v, "0"):
+			return nil, errLeadingZero
 		}
 		return v, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/lib/redact"
 )
@@ -106,6 +107,14 @@ func (s *StepSpec) check(c *upstreams.Compiler) {
 	if s.HTTP != nil && s.HTTP.Parts.declared() {
 		add("step %s: parts is for sources only; expected one step for each request")
 	}
+}
+
+// Host implements upstreams.Step.
+func (st *step) Host() *host.Host {
+	if st.http == nil {
+		return nil
+	}
+	return st.http.host
 }
 
 // Make implements upstreams.Step: it makes the request, unless its result is

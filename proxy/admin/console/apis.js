@@ -33,7 +33,7 @@ function cells(a, refresh) {
     [...named(a), h("div", { class: "soft" }, a[language]), h("div", { class: "mono words" }, [a.path, ...a.hosts].join(" "))],
     ...counted(a.total),
     h("span", { class: "number" }, milliseconds(a.hour?.p95_ms)),
-    h("span", { class: "mono words" }, a.to.join(" ")),
+    a.to.map((url) => h("div", { key: url, class: "mono words" }, url)),
     [h("span", { class: "number" }, `${count(a.kept)} · ${bytes(a.bytes)}`), h("ul", { class: "soft" }, a.rules.map((rule) => h("li", { key: rule.en }, own(rule))))],
     h("span", { class: "row" }, h("a", { href: address("explain", a.path ?? `http://${a.hosts[0]}/`), "aria-label": `${t("Explain")} ${a.name}` }, t("Explain")),
       a.declared && button(t("YAML"), t("Show the declaration"), () => declaration(a.name), { key: "yaml", about: a.name }),

@@ -63,7 +63,7 @@ function header(o) {
     h("span", { class: "mono" }, o.version), h("span", null, t("up {time}", { time: approximate(o.uptime_s) })),
     o.replay && badge("warn", "▷", t("replay"), t("Upstream calls are answered from recorded exchanges")),
     o.redis ? badge("good", "●", t("Redis"), t("Redis is the second cache tier, and settings are shared")) : badge("plain", "○", t("memory only"), t("Redis is not configured")),
-    o.lasting ? badge("good", "●", t("settings persistent"), t("Changes made here survive a restart")) : badge("warn", "◌", t("settings not persistent")),
+    o.lasting && badge("good", "●", t("settings persistent"), t("Changes made here survive a restart")),
     breakers.map(([text, names, kind, sign]) => badge(kind, sign, text, names.join(", "))));
   const pending = o.pending > 0 && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), t("{n} change pending: in force on this instance only, and stored for the others once it can be. A restart before then loses it.|{n} changes pending: in force on this instance only, and stored for the others once it can be. A restart before then loses them.", { n: o.pending }));
   show(place("notices"), pending, !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), t("Changes made here are lost at a restart. To keep them, start with {option} or with Redis.", { option: t("--state FILE") })));

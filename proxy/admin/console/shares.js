@@ -36,7 +36,7 @@ const kinds = { first: t("the first source"), later: t("a later source"), none: 
 // lineOf is {name, total, parts, whole, later}: parts are [kind, source, answers], later the share that was not of a first source.
 function lineOf(name, total, sources) {
   const tried = sources.filter((s) => s.recent.length > 0);
-  const first = new Set(tried.filter((s, i) => s.api || !tried.slice(0, i).some((before) => before.chain === s.chain && before.host)).map((s) => s.source));
+  const first = new Set(tried.filter((s, i) => s.api || !tried.slice(0, i).some((before) => before.chain === s.chain && before.hosts.length > 0)).map((s) => s.source));
   const parts = [...new Map(sources.map((s) => [s.source, [first.has(s.source) ? "first" : "later", s.source, s.answers]])).values()].filter(([, , n]) => n > 0);
   if (total.errors > 0) parts.push(["none", t("failed"), total.errors]);
   const whole = parts.reduce((sum, [, , n]) => sum + n, 0);

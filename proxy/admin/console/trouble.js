@@ -13,7 +13,7 @@ export function troubles(overview, { hosts, sources }, history) {
   const add = (weight, to, kind, sign, what, why, cause, section, endpoint = "") => found.push({ weight, to, kind, sign, what, why, cause, section, endpoint });
   if (!overview.in_sync) add(9, ["audit"], "bad", "▲", t("Redis"), t("This instance is cut off from the settings in Redis"), undefined, "sundrysettingsunread");
   const broken = (weight, name, kind, sign, why) => {
-    const using = sources.filter((s) => s.host === name), host = hosts.find((h) => h.name === name);
+    const using = sources.filter((s) => s.hosts.includes(name)), host = hosts.find((h) => h.name === name);
     add(weight, ["upstreams", name], kind, sign, name, `${why}${t("; ")}${t("used by {names}", { names: [...new Set(using.map((s) => s.endpoint))].join(t(", ")) })}`, held(host) ? [held(host)] : latest(using), "sundrybreakeropen");
   };
   for (const name of overview.breakers_open ?? []) broken(7, name, "bad", "▲", t("The breaker is open: no calls are made"));

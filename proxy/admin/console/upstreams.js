@@ -19,22 +19,26 @@ export const load = () => read("upstreams");
 
 export function view({ hosts, sources }, { overview, refresh }) {
   const state = Object.fromEntries(hosts.map((host) => [host.name, host.state]));
-  const using = (host) => sources.filter((s) => s.host === host.name).map((s) => `${s.endpoint}/${s.source}`).join(" ");
-  const rows = sources.map((s) => sourceRow(s, state[s.host], overview.grafana));
+  const using = (host) => sources.filter((s) => s.hosts.includes(host.name)).map((s) => `${s.endpoint}/${s.source}`).join(" ");
+  const rows = sources.map((s) => sourceRow(s, state, overview.grafana));
   return [
-    h("section", { key: "hosts" }, h("h2", null, t("Hosts")), h("p", { class: "soft" }, headline(hosts.length, overview, rows)),
+    h("section", { key: "hosts" }, h("h2", null, t("Hosts")), h("p", { class: "soft" }, headline(hosts.length, overview)),
       list("hosts", t("Hosts"), [t("Host"), t("Breaker"), t("Held"), t("Change")], hosts.map((host) => ({ key: host.name, class: { open: "trouble", "half-open": "caution" }[host.state], cells: hostCells(host, refresh), words: `${host.name} ${host.state} ${using(host)}`, sort: [host.name, host.state, host.force], trouble: { open: 2, "half-open": 1 }[host.state] ?? 0, quiet: host.state === "closed" && host.force === "auto" })), refresh, t("No host matches."), t("No breaker is open or held."))),
-    h("section", { key: "sources" }, h("h2", null, t("Sources")),
+    h("section", { key: "sources" }, h("h2", null, t("Sources")), troubled(rows),
       h("p", { class: "soft legend" }, t("Latest attempts, oldest first, {n} at most; each is a call of the source, for a request or a refresh.", { n: slots }), " ", example("bar", t("answered")), example("bar none", t("negative")), example("cross", t("failed"))),
       list("sources", t("Sources"), [t("Source"), t("Host"), t("Latest attempts"), t("Last result"), t("Last error")], rows, refresh, t("No source matches."))),
   ];
 }
 
-// headline counts as in trouble the sources that the list below it shows as such.
-function headline(hosts, overview, sources) {
+function headline(hosts, overview) {
   const open = breakers(overview).map(([text, names]) => `${text}${t(": ")}${names.join(t(", "))}`);
-  const bad = sources.filter((row) => !row.quiet).length;
-  return [plural(hosts, "host"), ...(open.length > 0 ? open : [t("all breakers closed")]), bad > 0 && t("{n} source in trouble|{n} sources in trouble", { n: bad })].filter(Boolean).join(t("; ")) + t(".");
+  return [plural(hosts, "host"), ...(open.length > 0 ? open : [t("all breakers closed")])].join(t("; ")) + t(".");
+}
+
+// troubled counts the sources that the list below it shows as in trouble.
+function troubled(rows) {
+  const bad = rows.filter((row) => !row.quiet).length;
+  return bad > 0 && h("p", { class: "soft" }, t("{n} source in trouble|{n} sources in trouble", { n: bad }), t("."));
 }
 
 const breakerWords = { closed: t("closed"), open: t("open"), "half-open": t("half-open") };
@@ -100,23 +104,24 @@ const resultBadge = (name) => badge(...(name === "success" ? ["good", "●"] : f
 // attempt failed, or its quota or its replies are not what they should be, then by failed attempts.
 const worst = (s, breaker, bad) => ({ open: 2000, "half-open": 1500 }[breaker] ?? 0) + (s.recent.length > 0 && failed(s.recent.at(-1)) ? 1000 : 0) + (s.quota_left < low || s.drift ? 500 : 0) + bad;
 
-function sourceRow(s, breaker, address) {
+function sourceRow(s, states, address) {
+  const breaker = ["open", "half-open"].find((state) => s.hosts.some((name) => states[name] === state));
   const recent = s.recent.slice(-slots), latest = recent.at(-1), bad = recent.filter(failed).length;
   return {
-    key: `${s.endpoint}/${s.chain}/${s.source}`, class: s.missing ? "out" : { open: "trouble", "half-open": "caution" }[breaker], cells: sourceCells(s, breaker, address),
-    words: `${s.endpoint}/${s.source} ${s.chain} ${s.host ?? ""} ${latest ? `${latest.result} ${result(latest.result)}` : ""} ${s.last_error ?? ""}`,
-    sort: [`${s.endpoint}/${s.source}`, s.host ?? "", bad, latest ? result(latest.result) : "", s.last_error_at ? new Date(s.last_error_at).getTime() : 0],
+    key: `${s.endpoint}/${s.chain}/${s.source}`, class: s.missing ? "out" : { open: "trouble", "half-open": "caution" }[breaker], cells: sourceCells(s, states, address),
+    words: `${s.endpoint}/${s.source} ${s.chain} ${s.hosts.join(" ")} ${latest ? `${latest.result} ${result(latest.result)}` : ""} ${s.last_error ?? ""}`,
+    sort: [`${s.endpoint}/${s.source}`, s.hosts.join(" "), bad, latest ? result(latest.result) : "", s.last_error_at ? new Date(s.last_error_at).getTime() : 0],
     trouble: worst(s, breaker, bad), quiet: worst(s, breaker, bad) < 500 && bad * 5 < Math.max(1, recent.length),
   };
 }
 
-function sourceCells(s, state, address) {
+function sourceCells(s, states, address) {
   const latest = s.recent.at(-1);
   return [
     [h("strong", { class: "mono" }, s.endpoint), " ", grafana(address, dashboards.upstreams, s.endpoint, `${s.endpoint}/${s.source}`), h("div", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
       s.missing && h("div", null, badge("warn", "⚿", t("not in use: {key} is not set", { key: s.missing }), t("Set {key} to use this source", { key: s.missing }))),
       (s.drift ?? []).map((d) => h("div", null, badge("warn", "≠", t("{field} is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), t("Its latest replies differ from the recorded ones in a field that the mapping reads"))))],
-    s.host ? [h("span", { class: "mono soft words" }, s.host), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) })), state !== "closed" && h("div", null, breakerBadge(state))] : h("span", { class: "soft" }, "–"),
+    s.hosts.length > 0 ? [s.hosts.map((name) => h("div", { key: name }, h("span", { class: "mono soft words" }, name), states[name] !== "closed" && h("div", null, breakerBadge(states[name])))), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) }))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, t("no calls yet")),
     latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms · ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
     s.last_error ? [h("div", { class: "words", title: s.last_error }, s.last_error_result === latest.result ? cause(s.last_error) : said(s.last_error_result, s.last_error)), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),

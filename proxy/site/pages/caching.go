@@ -35,7 +35,7 @@ func Caching(e *catalog.Endpoint) []words.Text {
 		all = append(all, words.Sayf("While no source answers, the last copy is served for up to %s.", "所有数据源都不可用时，%s内仍返回最后一次的响应。", span(p.StaleIfError)))
 	}
 	if p.Negative > 0 {
-		all = append(all, words.Sayf("That something does not exist is remembered for %s.", "“查无结果”也会缓存 %s。", span(p.Negative)))
+		all = append(all, words.Sayf("“Not found” is kept for %s too.", "“查无结果”也会缓存 %s。", span(p.Negative)))
 	}
 	if slices.ContainsFunc(e.Forms, func(f *catalog.Form) bool { return f.Pool }) {
 		all = append(all, words.Say("Each request gets one of the kept candidates at random.", "每次请求从缓存的候选中随机返回一个。"))

@@ -1,8 +1,10 @@
 package pages
 
 import (
+	"net/url"
 	"strings"
 
+	"sundry/cache/policy"
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
@@ -35,9 +37,10 @@ func (s *Set) home(l i18n.Language) (view, error) {
 		Section:     HomePath,
 		Description: about,
 		Data: struct {
-			Groups        []homeGroup
-			First, Origin string // as of the overview
-		}{s.groups(l), s.firstExample(), s.origin()},
+			Groups []homeGroup
+			First  firstCall // as of the overview
+			Origin string
+		}{s.groups(l), s.firstExample(l), s.origin()},
 	}, nil
 }
 
@@ -67,15 +70,33 @@ func searched(words []string) string { return strings.ToLower(strings.Join(words
 // apiPath is the short path of an endpoint, below the base path.
 func apiPath(e *catalog.Endpoint) string { return "/api/" + e.Name }
 
-// firstExample is an endpoint to call as an example, of those that come with the program if there are
-// any; "": there is none.
-func (s *Set) firstExample() (name string) {
+// firstCall is a call to begin with.
+type firstCall struct {
+	Name string // of the endpoint; "": there is none
+	Path string // as a link, with the query
+	File string // to save the answer in; "": it is a text
+}
+
+// firstExample calls an endpoint that comes with the program, if there are any. Most of those answer in
+// Chinese: who reads English gets a picture that is drawn here.
+func (s *Set) firstExample(l i18n.Language) (first firstCall) {
 	for _, e := range s.cfg.API.Endpoints {
-		if name == "" || !e.Own {
-			name = e.Name
+		if first.Name == "" || !e.Own {
+			first = firstCall{Name: e.Name, Path: s.url(apiPath(e))}
 		}
 	}
-	return name
+	for _, e := range s.cfg.API.Endpoints {
+		if required := requiredParams(e); l == i18n.English && !e.Own && drawnHere(e) && len(required) == 1 {
+			query := url.Values{required[0].Name: {required[0].Example}}
+			return firstCall{Name: e.Name, Path: s.url(apiPath(e)) + "?" + query.Encode(), File: e.Name + ".png"}
+		}
+	}
+	return first
+}
+
+// drawnHere reports whether the default answer is a picture that is made of the parameters alone.
+func drawnHere(e *catalog.Endpoint) bool {
+	return e.Policy.Class == policy.Computed && e.Forms[0].IsPicture() && !e.Forms[0].IsSVG()
 }
 
 // overview is the first page of the reference: what all endpoints have in common, and
@@ -88,10 +109,10 @@ func (s *Set) overview(l i18n.Language) (view, error) {
 		Description: l.Say("How to call the API: answers, formats, errors, caching, and a page for each endpoint.", "接口调用说明：返回内容、格式、错误与缓存，以及每个接口的文档。"),
 		Data: struct {
 			Groups []homeGroup
-			First  string // an endpoint to call as an example; "": there is none
+			First  firstCall
 			Errors []apidoc.Error
 			Tools  string // path for agents; "" for none
 			Origin string // of the service
-		}{s.groups(l), s.firstExample(), apidoc.ErrorsOf(nil, s.cfg.Errors(l)), s.cfg.Tools, s.origin()},
+		}{s.groups(l), s.firstExample(l), apidoc.ErrorsOf(nil, s.cfg.Errors(l)), s.cfg.Tools, s.origin()},
 	}, nil
 }

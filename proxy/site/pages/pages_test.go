@@ -166,6 +166,25 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestTheFirstCallIsUnderstood by who reads the page in that language, and what is added by whom.
+func TestTheFirstCallIsUnderstood(t *testing.T) {
+	set := setOf(t, builtin(t))
+	for l, parts := range map[i18n.Language][2]string{
+		i18n.English: {`/tools/api/qrcode?text=https%3A%2F%2Fexample.org%2F'`, "drafts an endpoint of one call"},
+		i18n.Chinese: {`/tools/api/60s'`, "按一次调用起草接口文件"},
+	} {
+		for _, path := range []string{HomePath, ReferencePath} {
+			text := textOf(documentOf(t, set, path, l))
+			if !strings.Contains(text, parts[0]) || strings.Contains(text, "curl -o qrcode.png '") != (l == i18n.English) {
+				t.Errorf("%s in %v: no call of %s", path, l, parts[0])
+			}
+			if path == ReferencePath && !strings.Contains(text, parts[1]) {
+				t.Errorf("%s in %v: no %s", path, l, parts[1])
+			}
+		}
+	}
+}
+
 // link matches the targets of links, pictures, scripts, style sheets and forms.
 var link = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 

@@ -96,6 +96,8 @@ func TestStatusPage(t *testing.T) {
 	quiet, some := reportOf(c, func(string) string { return "" }), reportOf(c, func(name string) string { return map[string]string{"ip": "ww"}[name] })
 	last := reportOf(c, func(string) string { return "w" })
 	last.Endpoints[0].State = status.Fallback
+	resting := reportOf(c, func(string) string { return "" })
+	resting.Endpoints[0].State, resting.Endpoints[0].Blocked = status.Failing, true
 	one := reportOf(c, func(name string) string { return map[string]string{"ip": "f"}[name] })
 	all := map[string]string{}
 	for _, row := range []struct {
@@ -103,9 +105,14 @@ func TestStatusPage(t *testing.T) {
 		report *status.Report
 		en, zh []string
 	}{
-		{"good", good, []string{"All endpoints work", "Uptime 100%", "None in the last 90 days"}, []string{"所有接口工作正常", "可用率 100%", "过去 90 天无故障"}},
+		{"good", good, []string{"All endpoints work", "Uptime 100%", "None was counted in the last 90 days"}, []string{"所有接口工作正常", "可用率 100%", "过去 90 天未记录到故障"}},
 		{"quiet", quiet, []string{"Nobody has asked yet", "No calls in the last 90 days"}, []string{"尚无调用记录", "过去 90 天无调用"}},
 		{"some", some, []string{"No endpoint has trouble", "19 endpoints were not called. As of"}, []string{"未发现接口异常", "19 个接口尚无调用。统计截至"}},
+		{
+			"resting", resting,
+			[]string{"</svg> Failing <small>calls to all its sources are paused</small></p>", "None was counted in the last 90 days", "of at least ten requests within an hour, one in five"},
+			[]string{"</svg> 暂不可用 <small>数据源均已暂停调用</small></p>", "一小时内至少有 10 次请求、其中五分之一"},
+		},
 		{"one", one, []string{"0 of 1 endpoints work", "19 endpoints were not called"}, []string{"1 个接口中 0 个正常"}},
 		{"last", last, []string{"19 of 20 endpoints work", `<h1 class="fallback">`, "</svg> Answers from a fallback</p>"}, []string{"</svg> 备用响应</p>"}},
 		{

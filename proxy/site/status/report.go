@@ -33,6 +33,8 @@ type Report struct {
 type Endpoint struct {
 	Name  string
 	State State // now
+	// Blocked, as of its Subject.
+	Blocked bool
 	// Day are the shares of the last 24 hours, and HalfHours their bars, the oldest first: what this instance saw. The
 	// zero value: nobody has asked.
 	Day       Shares
@@ -53,7 +55,7 @@ func Of(v *View, r *Record, at time.Time, subjects []Subject) Report {
 	out := Report{At: at, From: v.DayFrom, FirstDay: startOf(number(at, day)-Days+1, day), Since: r.Since, seed: r.Seed}
 	for _, s := range subjects {
 		line, p := v.Endpoints[s.Name], r.of(s.Name)
-		e := Endpoint{Name: s.Name, State: stateNow(p, at, s.Blocked)}
+		e := Endpoint{Name: s.Name, State: stateNow(p, at, s.Blocked), Blocked: s.Blocked}
 		if s.Fallback && e.State == Works {
 			e.State = Fallback
 		}

@@ -96,6 +96,9 @@ func TestReport(t *testing.T) {
 	r.Add("bad", at.AddDate(0, 0, -1), Tally{99999, 0, 1})
 	r.Judge(at)
 	told := Of(v, r, at, []Subject{{Name: "good"}, {Name: "bad"}, {Name: "new"}})
+	if resting := Of(v, r, at, []Subject{{Name: "new", Blocked: true}}).Endpoints[0]; !resting.Blocked || resting.State != Failing {
+		t.Errorf("%+v, want that it says why it fails", resting)
+	}
 	if told.Trouble() != 1 || told.Count(Works) != 1 || told.Count(Unknown) != 1 {
 		t.Errorf("%+v", told)
 	}

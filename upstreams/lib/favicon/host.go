@@ -21,7 +21,7 @@ var (
 		"has a scheme other than http and https", "的协议不是 http 或 https")
 	errAddress = words.Because(fmt.Errorf("%w: an IP address; expected a domain as in example.org", ErrForbidden),
 		"is an IP address", "是 IP 地址")
-	errSingle = words.Because(fmt.Errorf("%w: a name without a dot; expected a full domain as in example.org", ErrForbidden),
+	errSingle = words.Because(errors.New("a name without a dot; expected a full domain as in example.org"),
 		"is a name without a dot", "不含点号，不是完整的域名")
 	errCredentials = words.Because(fmt.Errorf("%w: user name or password in the URL; expected a domain as in example.org", ErrForbidden),
 		"contains a user name or password", "含有用户名或密码")
@@ -32,8 +32,8 @@ var (
 // Host parses a caller's input, a domain or an http(s) URL with any path, and
 // returns the host alone: lower case, punycode, without a final dot. The error
 // says what is allowed, and does not contain the input; it is
-// ErrForbidden for an address in any spelling, a name without a dot, other
-// schemes, credentials, and ports other than 80 and 443.
+// ErrForbidden for an address in any spelling, other schemes, credentials, and
+// ports other than 80 and 443.
 func Host(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if len(raw) > maxInput {

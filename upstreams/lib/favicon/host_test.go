@@ -36,12 +36,12 @@ func TestHostRefuses(t *testing.T) {
 		false: {
 			"", ".", "/", "https://", "http:///x", "a..b", "-a.example", "a-.example", "a b.example", "a%20.example",
 			"example.org..", "example.org:x", strings.Repeat("a", 64) + ".example", strings.Repeat("a.", 127) + "example", "xn--a.example", "exam!ple.org", "a\nb.example", "https://" + strings.Repeat("a", maxInput),
-			"http://[::1", "\xff.example",
+			"http://[::1", "\xff.example", "foo", "localhost", "http://db/",
 		},
 		true: {
 			"127.0.0.1", "http://8.8.8.8/", "[::1]", "http://[2400:3200::1]/", "2400:3200::1", "::1", "2130706433", "0x7f000001", "0X7f.1", "127.1", "0177.0.0.1", "１２７.0.0.1", "127。0。0。1", "a.b.0x",
 			"ftp://example.org", "file:///etc/passwd", "javascript://example.org", "://example.org",
-			"localhost", "http://db/", "http://user:geheim@example.org", "user@example.org", "https://@example.org", "example.org:22", "https://example.org:8080/", "example.org:0443",
+			"http://user:geheim@example.org", "user@example.org", "https://@example.org", "example.org:22", "https://example.org:8080/", "example.org:0443",
 		},
 	}
 	for forbidden, inputs := range rows {

@@ -81,7 +81,7 @@ func (d *Digest) lines(p *renderer) (lines []line, height int) {
 func (p *renderer) wrap(s string, limit, most int) []string {
 	var lines []string
 	current, width := "", 0
-	for _, word := range unbreakable(s) {
+	for _, word := range p.pieces(s, limit) {
 		w := p.width(regular, word)
 		if width > 0 && width+w > limit {
 			if len(lines) == most-1 {
@@ -103,6 +103,18 @@ func (p *renderer) wrap(s string, limit, most int) []string {
 		lines = append(lines, current)
 	}
 	return lines
+}
+
+// pieces are what is unbreakable, and addresses that no line has room for in parts.
+func (p *renderer) pieces(s string, limit int) (pieces []string) {
+	for _, word := range unbreakable(s) {
+		if p.width(regular, word) > limit {
+			pieces = append(pieces, strings.SplitAfter(word, "/")...)
+		} else {
+			pieces = append(pieces, word)
+		}
+	}
+	return pieces
 }
 
 // Punctuation that no line begins with, and that none ends with.

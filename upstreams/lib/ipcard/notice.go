@@ -2,14 +2,15 @@ package ipcard
 
 import (
 	"image"
+	"strings"
 )
 
 // Notice is a small picture in the place of one that cannot be had: it says why. Its texts are
 // the program's own.
 type Notice struct {
 	Title string
-	// About says more, on four lines at most.
-	About string
+	// About says more, and Example goes on with it, on four lines at most: where they need more, About is cut.
+	About, Example string
 	// Note is a line for those who look closer, such as a status.
 	Note string
 	// Language of the texts, as BCP 47 has it, such as en.
@@ -52,7 +53,7 @@ func (n *Notice) SVG() ([]byte, error) {
 	}
 	defer done()
 	lines, height := n.lines(p)
-	d := drawing{accent: alarm, language: n.Language, width: noticeWidth, height: height, title: n.Title + " " + n.About, shapes: noticeShapes(height), lines: lines}
+	d := drawing{accent: alarm, language: n.Language, width: noticeWidth, height: height, title: n.Title + " " + n.About + n.Example, shapes: noticeShapes(height), lines: lines}
 	return d.svg(), nil
 }
 
@@ -60,12 +61,22 @@ func (n *Notice) SVG() ([]byte, error) {
 func (n *Notice) lines(p *renderer) (lines []line, height int) {
 	const room = noticeWidth - noticeLeft - 20
 	lines = []line{p.fit(line{text: n.Title, x: noticeLeft, y: 36, style: style{regular, 18}, blend: inkOnPaper, maxWidth: room}, 12)}
-	about := p.wrap(p.legible(n.About), room*1000/aboutSize, noticeLines)
+	about := n.about(p, room*1000/aboutSize)
 	for i, part := range about {
 		lines = append(lines, p.fit(line{text: part, x: noticeLeft, y: 60 + aboutStep*i, style: style{regular, aboutSize}, blend: softOnPaper, maxWidth: room}, 10))
 	}
 	height = noticeHeight + aboutStep*max(0, len(about)-2)
 	return append(lines, p.fit(line{text: n.Note, x: noticeLeft, y: height - 17, style: style{regular, 12}, blend: mutedOnPaper, maxWidth: room}, 10)), height
+}
+
+// about are the lines of About and Example.
+func (n *Notice) about(p *renderer, limit int) []string {
+	whole := p.wrap(p.legible(n.About+n.Example), limit, noticeLines+1)
+	if len(whole) <= noticeLines {
+		return whole
+	}
+	example := p.wrap(p.legible(strings.TrimLeft(n.Example, ",， ")), limit, noticeLines-1)
+	return append(p.wrap(p.legible(n.About), limit, noticeLines-len(example)), example...)
 }
 
 // noticeShapes are those of a card without its footer.

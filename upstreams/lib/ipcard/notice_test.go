@@ -3,10 +3,29 @@ package ipcard
 import (
 	"bytes"
 	"image/png"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 )
+
+// TestNoticesKeepTheExample whole, and cut what is before it.
+func TestNoticesKeepTheExample(t *testing.T) {
+	for name, n := range map[string]*Notice{
+		"long":  {About: "expected one of " + strings.Repeat("Bilibili, ", 30), Example: ", for example url=https://www.douyin.com/video/7000000000000000001"},
+		"short": {About: "expected a number", Example: ", for example n=7"},
+	} {
+		svg, err := n.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(strings.TrimSpace(string(svg)), "")
+		text, example := strings.Join(strings.Fields(text), ""), strings.ReplaceAll(strings.Trim(n.Example, ", "), " ", "")
+		if !strings.HasSuffix(text, example) || strings.Contains(text, "…") != (name == "long") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
 
 // TestNoticesGrow with what they say, of which the rest is cut.
 func TestNoticesGrow(t *testing.T) {

@@ -53,6 +53,7 @@ if (search) {
     for (const group of $$(".group")) {
       group.hidden = !$(".card:not([hidden])", group);
     }
+    $("#add").hidden = words.length === 0 || says !== none;
     found.textContent = words.length === 0 ? "" : says.replace("{names}", names());
   };
 

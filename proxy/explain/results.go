@@ -1,0 +1,28 @@
+package explain
+
+import (
+	"cmp"
+
+	"sundry/metrics/words"
+)
+
+// resultWord is how an attempt ended, in the words of the console.
+func resultWord(name string) words.Text {
+	zh := map[string]string{
+		"success":     "成功",
+		"outrun":      "被超越",
+		"internal":    "内部错误",
+		"invalid":     "输入有误",
+		"forbidden":   "禁止访问",
+		"negative":    "否定",
+		"unavailable": "不可用",
+		"timeout":     "超时",
+		"limited":     "受限",
+		"rejected":    "未放行",
+		"throttled":   "限速",
+		"busy":        "繁忙",
+		"malformed":   "结构不符",
+		"skipped":     "已跳过",
+	}[name]
+	return words.Say(name, cmp.Or(zh, name))
+}
