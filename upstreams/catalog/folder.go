@@ -82,7 +82,7 @@ func newDeclaration(from catalogFile, shared map[string]*sharedPart) *declaratio
 
 // read decodes the files, and says which of them could not be read whole.
 func (d *declaration) read(problems *declare.Problems) (unreadable []int) {
-	for i, file := range d.files {
+	for i := range d.files {
 		var into any
 		if i == 0 {
 			d.head = &endpointSpec{}
@@ -91,7 +91,7 @@ func (d *declaration) read(problems *declare.Problems) (unreadable []int) {
 			d.parts = append(d.parts, &partSpec{})
 			into = d.parts[i-1]
 		}
-		if !file.Read(into, problems) {
+		if !d.files[i].Read(into, problems) {
 			unreadable = append(unreadable, i)
 		}
 	}

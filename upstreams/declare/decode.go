@@ -15,7 +15,7 @@ import (
 // unknown keys, keys that are there twice, values of the wrong type. It reports
 // whether every value could be read; unknown keys do not keep it from that.
 func Read(text []byte, into any, problems *Problems) bool {
-	return File{Text: text}.Read(into, problems)
+	return (&File{Text: text}).Read(into, problems)
 }
 
 // File is the text of a file that may be one of several that belong together.
@@ -24,14 +24,14 @@ type File struct {
 	// Before is how many lines the others before it have: its own are counted on from
 	// there, in what is read and in mistakes.
 	Before int
+	doc    yaml.Node // what Read made of it
 }
 
 // Read is Read of the text.
-func (f File) Read(into any, problems *Problems) bool {
-	var doc yaml.Node
+func (f *File) Read(into any, problems *Problems) bool {
 	var own Problems
 	defer func() { *problems = append(*problems, own...) }()
-	if err := yaml.Load(f.Text, &doc); err != nil {
+	if err := yaml.Load(f.Text, &f.doc); err != nil {
 		if blank(f.Text) {
 			own.Add(0, "there is nothing in it; expected %s", ShapeOf(reflect.TypeOf(into).Elem()).Name())
 		} else {
@@ -40,14 +40,20 @@ func (f File) Read(into any, problems *Problems) bool {
 		own.shift(f.Before)
 		return false
 	}
-	readable := check(&doc, "", into, &own)
+	readable := check(&f.doc, "", into, &own)
 	own.shift(f.Before)
-	f.place(&doc)
-	return readable && Load(&doc, into, &own)
+	f.place(&f.doc)
+	return readable && Load(&f.doc, into, &own)
+}
+
+// Tree is what a file that was read has at its top, by key.
+func (f *File) Tree() (tree map[string]yaml.Node, err error) {
+	err = f.doc.Load(&tree)
+	return tree, err
 }
 
 // place counts the lines of a node of the file, and of all in it, on from Before.
-func (f File) place(n *yaml.Node) {
+func (f *File) place(n *yaml.Node) {
 	n.Line += f.Before
 	for _, child := range n.Content { // an alias has none: what it stands for is elsewhere in the file
 		f.place(child)
@@ -232,12 +238,10 @@ func (c *checker) allowed(path string, n *yaml.Node, k *Key) {
 	if n.Kind != yaml.ScalarNode || n.Value == "" || isNull(n) {
 		return
 	}
-	var v float64
-	isNumber := n.Load(&v) == nil // in whichever of YAML's notations: 0x9 and .inf are numbers, too
 	switch {
 	case len(k.Enum) > 0 && !slices.Contains(k.Enum, n.Value):
 		c.problems.Add(n.Line, "%s: expected %s, got %q", path, either(k.Enum), n.Value)
-	case isNumber && !k.admits(v):
+	case k.Least+k.Most != "" && !k.admits(n):
 		c.problems.Add(n.Line, "%s: expected %s, got %s", path, k.bounds(), n.Value)
 	}
 }

@@ -74,8 +74,13 @@ type Key struct {
 	One, Any string
 }
 
-// admits reports whether a number is within the bounds of the key. What is no number (.nan) is within none.
-func (k *Key) admits(v float64) bool {
+// admits reports whether a value is within the bounds of the key, unless it is a text. What is no number (.nan) is
+// within none.
+func (k *Key) admits(n *yaml.Node) bool {
+	var v float64
+	if n.Load(&v) != nil { // in whichever of YAML's notations: 0x9 and .inf are numbers, too
+		return true
+	}
 	least, noLeast := strconv.ParseFloat(k.Least, 64)
 	most, noMost := strconv.ParseFloat(k.Most, 64)
 	return (noLeast != nil || v >= least) && (noMost != nil || v <= most)
@@ -174,15 +179,22 @@ func (s shapes) fillStruct(out *Shape, t reflect.Type) {
 		if name == "" || name == "-" || options == "inline" {
 			continue
 		}
-		out.Keys = append(out.Keys, Key{
-			Name: name, Shape: s.of(field.Type), Field: field.Name, Owner: t, Required: field.Tag.Get("required") == "true",
-			Enum: enumOf(field.Tag.Get("enum")), Least: field.Tag.Get("least"), Most: field.Tag.Get("most"), Example: field.Tag.Get("example"),
-			One: field.Tag.Get("one"), Any: field.Tag.Get("any"),
-		})
+		key := Key{Name: name, Shape: s.of(field.Type), Field: field.Name, Owner: t}
+		if strings.Count(string(field.Tag), `:"`) > 1 { // to look for tags that are not there is most of the time that a shape takes
+			key.say(field.Tag)
+		}
+		out.Keys = append(out.Keys, key)
 	}
 	if keyed, ok := reflect.TypeAssert[Keyed](reflect.Zero(t)); ok {
 		s.addKeys(out, keyed)
 	}
+}
+
+// say takes over what a field's tags say beside the name.
+func (k *Key) say(tags reflect.StructTag) {
+	k.Required, k.Enum = tags.Get("required") == "true", enumOf(tags.Get("enum"))
+	k.Least, k.Most, k.Example = tags.Get("least"), tags.Get("most"), tags.Get("example")
+	k.One, k.Any = tags.Get("one"), tags.Get("any")
 }
 
 // addKeys adds the keys that other code decodes, or says what a field holds that is
