@@ -24,23 +24,28 @@ type File struct {
 	// Before is how many lines the others before it have: its own are counted on from
 	// there, in what is read and in mistakes.
 	Before int
-	doc    yaml.Node // what Read made of it
+	// Shape is that of what it is read into, for who reads many of its kind; nil: it is worked out.
+	Shape *Shape
+	doc   yaml.Node // what Read made of it
 }
 
 // Read is Read of the text.
 func (f *File) Read(into any, problems *Problems) bool {
 	var own Problems
+	if f.Shape == nil {
+		f.Shape = shapeFor(into)
+	}
 	defer func() { *problems = append(*problems, own...) }()
 	if err := yaml.Load(f.Text, &f.doc); err != nil {
 		if blank(f.Text) {
-			own.Add(0, "there is nothing in it; expected %s", ShapeOf(reflect.TypeOf(into).Elem()).Name())
+			own.Add(0, "there is nothing in it; expected %s", f.Shape.Name())
 		} else {
 			own.AddYAML(err)
 		}
 		own.shift(f.Before)
 		return false
 	}
-	readable := check(&f.doc, "", into, &own)
+	readable := check(&f.doc, "", f.Shape, &own)
 	own.shift(f.Before)
 	f.place(&f.doc)
 	return readable && Load(&f.doc, into, &own)
@@ -72,14 +77,17 @@ func blank(text []byte) bool {
 
 // Decode is Read for a node, whose path in the file is that of all its mistakes.
 func Decode(n *yaml.Node, path string, into any, problems *Problems) bool {
-	return check(n, path, into, problems) && Load(n, into, problems)
+	return check(n, path, shapeFor(into), problems) && Load(n, into, problems)
 }
+
+// shapeFor is that of what a pointer points to.
+func shapeFor(into any) *Shape { return ShapeOf(reflect.TypeOf(into).Elem()) }
 
 // check compares a node with the shape of what it is to be decoded into, and reports
 // whether every value can be read.
-func check(n *yaml.Node, path string, into any, problems *Problems) bool {
+func check(n *yaml.Node, path string, s *Shape, problems *Problems) bool {
 	c := checker{problems: problems, seen: map[visit]bool{}}
-	c.value(path, n, ShapeOf(reflect.TypeOf(into).Elem()), "")
+	c.value(path, n, s, "")
 	return c.unreadable == 0
 }
 

@@ -179,22 +179,15 @@ func (s shapes) fillStruct(out *Shape, t reflect.Type) {
 		if name == "" || name == "-" || options == "inline" {
 			continue
 		}
-		key := Key{Name: name, Shape: s.of(field.Type), Field: field.Name, Owner: t}
-		if strings.Count(string(field.Tag), `:"`) > 1 { // to look for tags that are not there is most of the time that a shape takes
-			key.say(field.Tag)
-		}
-		out.Keys = append(out.Keys, key)
+		out.Keys = append(out.Keys, Key{
+			Name: name, Shape: s.of(field.Type), Field: field.Name, Owner: t, Required: field.Tag.Get("required") == "true",
+			Enum: enumOf(field.Tag.Get("enum")), Least: field.Tag.Get("least"), Most: field.Tag.Get("most"), Example: field.Tag.Get("example"),
+			One: field.Tag.Get("one"), Any: field.Tag.Get("any"),
+		})
 	}
 	if keyed, ok := reflect.TypeAssert[Keyed](reflect.Zero(t)); ok {
 		s.addKeys(out, keyed)
 	}
-}
-
-// say takes over what a field's tags say beside the name.
-func (k *Key) say(tags reflect.StructTag) {
-	k.Required, k.Enum = tags.Get("required") == "true", enumOf(tags.Get("enum"))
-	k.Least, k.Most, k.Example = tags.Get("least"), tags.Get("most"), tags.Get("example")
-	k.One, k.Any = tags.Get("one"), tags.Get("any")
 }
 
 // addKeys adds the keys that other code decodes, or says what a field holds that is
