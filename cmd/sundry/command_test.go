@@ -266,7 +266,7 @@ func dependencies() map[string][]string {
 	return map[string][]string{
 		// Libraries: they know nothing of the service.
 		"cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
-		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/costtest": {}, "upstreams/lib/longtest": {},
+		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/costtest": {"upstreams/lib/longtest"}, "upstreams/lib/longtest": {},
 		"upstreams/lib/minecraft": {"upstreams/lib/guard", "upstreams/lib/pixels", "metrics/words"}, "upstreams/lib/peertest": {"upstreams/lib/longtest"}, "upstreams/lib/plainjson": {},
 		"upstreams/lib/qrcode": {"metrics/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"metrics/words"}, "upstreams/lib/signing": {"upstreams/lib/webpage"}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
 		"metrics/words": {}, "upstreams/lib/webpage/webtest": {"upstreams/lib/guard"},

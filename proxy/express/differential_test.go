@@ -114,6 +114,7 @@ func TestPipelinesMakeNoDifference(t *testing.T) {
 // FuzzDifference: nobody can tell whether the lane is there, whatever is sent and in
 // whatever pieces.
 func FuzzDifference(f *testing.F) {
+	longtest.NotShort(f, "it takes seconds, and TestDifference sends most of it")
 	for _, s := range seeds() {
 		f.Add([]byte(s+last), uint16(len(s)))
 		f.Add([]byte(last+s+last), uint16(10))

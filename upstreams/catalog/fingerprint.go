@@ -26,11 +26,11 @@ const rendering = 6
 // still finds what is cached.
 func (e *Endpoint) fingerprint(d *declaration) {
 	h := sha256.New()
-	for _, file := range d.files {
-		writeFile(h, file)
+	for i := range d.files {
+		writeFile(h, &d.files[i])
 	}
 	for _, shared := range d.used {
-		writeFile(h, shared.declaredFile)
+		writeFile(h, &shared.declaredFile)
 	}
 	writeNames(h, e.Fields)
 	e.embedded(d.spec, h)
@@ -46,9 +46,9 @@ func (e *Endpoint) fingerprint(d *declaration) {
 }
 
 // writeFile hashes a file, without what makes no answer.
-func writeFile(h io.Writer, file declaredFile) {
-	var tree map[string]yaml.Node
-	if err := yaml.Load(file.Text, &tree); err != nil {
+func writeFile(h io.Writer, file *declaredFile) {
+	tree, err := file.Tree()
+	if err != nil {
 		return // it was loaded before
 	}
 	delete(tree, "cache")

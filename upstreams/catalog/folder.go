@@ -50,7 +50,7 @@ func readShared(files map[string]catalogFile) (map[string]*sharedPart, []error) 
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file := files[name]
 		p := &sharedPart{declaredFile: declaredFile{path: file.path, name: name}}
-		p.Text = file.data
+		p.Text, p.Shape = file.data, PartShape()
 		var problems declare.Problems
 		p.Read(&p.partSpec, &problems)
 		if len(p.Sources)+len(p.Uses) > 0 {
@@ -69,20 +69,20 @@ func readShared(files map[string]catalogFile) (map[string]*sharedPart, []error) 
 func newDeclaration(from catalogFile, shared map[string]*sharedPart) *declaration {
 	d := &declaration{own: from.own, shared: shared}
 	before := 0
-	add := func(name string, file catalogFile) {
-		d.files = append(d.files, declaredFile{file.path, name, declare.File{Text: file.data, Before: before}})
+	add := func(name string, file catalogFile, shape *declare.Shape) {
+		d.files = append(d.files, declaredFile{file.path, name, declare.File{Text: file.data, Before: before, Shape: shape}})
 		before += 1 + bytes.Count(file.data, []byte("\n"))
 	}
-	add("", from)
+	add("", from, Shape())
 	for _, name := range slices.Sorted(maps.Keys(from.parts)) {
-		add(name, from.parts[name])
+		add(name, from.parts[name], PartShape())
 	}
 	return d
 }
 
 // read decodes the files, and says which of them could not be read whole.
 func (d *declaration) read(problems *declare.Problems) (unreadable []int) {
-	for i, file := range d.files {
+	for i := range d.files {
 		var into any
 		if i == 0 {
 			d.head = &endpointSpec{}
@@ -91,7 +91,7 @@ func (d *declaration) read(problems *declare.Problems) (unreadable []int) {
 			d.parts = append(d.parts, &partSpec{})
 			into = d.parts[i-1]
 		}
-		if !file.Read(into, problems) {
+		if !d.files[i].Read(into, problems) {
 			unreadable = append(unreadable, i)
 		}
 	}

@@ -3,6 +3,7 @@ package catalog
 import (
 	_ "embed"
 	"reflect"
+	"sync"
 
 	"sundry/upstreams/declare"
 )
@@ -20,7 +21,7 @@ var partSchema []byte
 func PartSchema() []byte { return partSchema }
 
 // PartShape is that of such a file.
-func PartShape() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[partSpec]()) }
+func PartShape() *declare.Shape { return partShape() }
 
 // Schema is the JSON Schema of catalog files. It is not to be changed.
 func Schema() []byte { return schema }
@@ -29,4 +30,10 @@ func Schema() []byte { return schema }
 func APIShape() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[apiSpec]()) }
 
 // Shape is that of any other catalog file.
-func Shape() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[endpointSpec]()) }
+func Shape() *declare.Shape { return endpointShape() }
+
+// A catalog has many files of these shapes.
+var (
+	partShape     = sync.OnceValue(func() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[partSpec]()) })
+	endpointShape = sync.OnceValue(func() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[endpointSpec]()) })
+)

@@ -15,7 +15,7 @@ import (
 // unknown keys, keys that are there twice, values of the wrong type. It reports
 // whether every value could be read; unknown keys do not keep it from that.
 func Read(text []byte, into any, problems *Problems) bool {
-	return File{Text: text}.Read(into, problems)
+	return (&File{Text: text}).Read(into, problems)
 }
 
 // File is the text of a file that may be one of several that belong together.
@@ -24,30 +24,41 @@ type File struct {
 	// Before is how many lines the others before it have: its own are counted on from
 	// there, in what is read and in mistakes.
 	Before int
+	// Shape is that of what it is read into, for who reads many of its kind; nil: it is worked out.
+	Shape *Shape
+	doc   yaml.Node // what Read made of it
 }
 
 // Read is Read of the text.
-func (f File) Read(into any, problems *Problems) bool {
-	var doc yaml.Node
+func (f *File) Read(into any, problems *Problems) bool {
 	var own Problems
+	if f.Shape == nil {
+		f.Shape = shapeFor(into)
+	}
 	defer func() { *problems = append(*problems, own...) }()
-	if err := yaml.Load(f.Text, &doc); err != nil {
+	if err := yaml.Load(f.Text, &f.doc); err != nil {
 		if blank(f.Text) {
-			own.Add(0, "there is nothing in it; expected %s", ShapeOf(reflect.TypeOf(into).Elem()).Name())
+			own.Add(0, "there is nothing in it; expected %s", f.Shape.Name())
 		} else {
 			own.AddYAML(err)
 		}
 		own.shift(f.Before)
 		return false
 	}
-	readable := check(&doc, "", into, &own)
+	readable := check(&f.doc, "", f.Shape, &own)
 	own.shift(f.Before)
-	f.place(&doc)
-	return readable && Load(&doc, into, &own)
+	f.place(&f.doc)
+	return readable && Load(&f.doc, into, &own)
+}
+
+// Tree is what a file that was read has at its top, by key.
+func (f *File) Tree() (tree map[string]yaml.Node, err error) {
+	err = f.doc.Load(&tree)
+	return tree, err
 }
 
 // place counts the lines of a node of the file, and of all in it, on from Before.
-func (f File) place(n *yaml.Node) {
+func (f *File) place(n *yaml.Node) {
 	n.Line += f.Before
 	for _, child := range n.Content { // an alias has none: what it stands for is elsewhere in the file
 		f.place(child)
@@ -66,14 +77,17 @@ func blank(text []byte) bool {
 
 // Decode is Read for a node, whose path in the file is that of all its mistakes.
 func Decode(n *yaml.Node, path string, into any, problems *Problems) bool {
-	return check(n, path, into, problems) && Load(n, into, problems)
+	return check(n, path, shapeFor(into), problems) && Load(n, into, problems)
 }
+
+// shapeFor is that of what a pointer points to.
+func shapeFor(into any) *Shape { return ShapeOf(reflect.TypeOf(into).Elem()) }
 
 // check compares a node with the shape of what it is to be decoded into, and reports
 // whether every value can be read.
-func check(n *yaml.Node, path string, into any, problems *Problems) bool {
+func check(n *yaml.Node, path string, s *Shape, problems *Problems) bool {
 	c := checker{problems: problems, seen: map[visit]bool{}}
-	c.value(path, n, ShapeOf(reflect.TypeOf(into).Elem()), "")
+	c.value(path, n, s, "")
 	return c.unreadable == 0
 }
 
@@ -245,12 +259,10 @@ func (c *checker) allowed(path string, n *yaml.Node, k *Key) {
 	if n.Kind != yaml.ScalarNode || n.Value == "" || isNull(n) {
 		return
 	}
-	var v float64
-	isNumber := n.Load(&v) == nil // in whichever of YAML's notations: 0x9 and .inf are numbers, too
 	switch {
 	case len(k.Enum) > 0 && !slices.Contains(k.Enum, n.Value):
 		c.problems.Add(n.Line, "%s: expected %s, got %q", path, either(k.Enum), n.Value)
-	case isNumber && !k.admits(v):
+	case k.Least+k.Most != "" && !k.admits(n):
 		c.problems.Add(n.Line, "%s: expected %s, got %s", path, k.bounds(), n.Value)
 	}
 }

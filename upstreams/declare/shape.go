@@ -74,8 +74,13 @@ type Key struct {
 	One, Any string
 }
 
-// admits reports whether a number is within the bounds of the key. What is no number (.nan) is within none.
-func (k *Key) admits(v float64) bool {
+// admits reports whether a value is within the bounds of the key, unless it is a text. What is no number (.nan) is
+// within none.
+func (k *Key) admits(n *yaml.Node) bool {
+	var v float64
+	if n.Load(&v) != nil { // in whichever of YAML's notations: 0x9 and .inf are numbers, too
+		return true
+	}
 	least, noLeast := strconv.ParseFloat(k.Least, 64)
 	most, noMost := strconv.ParseFloat(k.Most, 64)
 	return (noLeast != nil || v >= least) && (noMost != nil || v <= most)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/itchyny/gojq"
 
@@ -71,7 +72,7 @@ func signatureOf(declared string) *gojq.FuncDef {
 }
 
 // builtins are the names of all functions that every program can call.
-func builtins() map[string]bool {
+var builtins = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	q, _ := gojq.Parse("builtins[]") // a program without mistakes
 	code, _ := gojq.Compile(q, slices.Collect(maps.Values(functions()))...)
@@ -84,7 +85,7 @@ func builtins() map[string]bool {
 		name, _, _ := strings.Cut(text, "/")
 		names[name] = true
 	}
-}
+})
 
 func (d *Defs) has(name string) bool {
 	return slices.ContainsFunc(d.list, func(f *def) bool { return f.Name == name })

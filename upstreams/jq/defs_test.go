@@ -158,3 +158,20 @@ func TestTextOfAProgram(t *testing.T) {
 		t.Errorf("%q and %q", one, two)
 	}
 }
+
+// TestAProgramIsCompiledOnce: the sources of an endpoint often have the same, and each chain has those of others again.
+func TestAProgramIsCompiledOnce(t *testing.T) {
+	var problems declare.Problems
+	defs := CompileDefs(declare.Defs{{Name: declare.Text{Value: "title"}, Program: declare.Expr{Text: ".a"}}}, &problems)
+	program := func(text string, line int) *Program {
+		return Compile(&declare.Expr{Text: text, Line: line}, defs, &problems)
+	}
+	if one := program("splits(\"a\")", 1); one == nil || program("splits(\"a\")", 2) != one || program(".b", 3) == one {
+		t.Errorf("the same text is another program: %v", problems)
+	}
+	program("nothing", 4)
+	program("nothing", 5)
+	if len(problems) != 2 || problems[1].Line != 5 {
+		t.Errorf("a mistake is said of each place: %v", problems)
+	}
+}

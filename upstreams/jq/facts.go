@@ -41,7 +41,8 @@ func (d *Defs) factsOf(e *declare.Expr) (own facts, called []*def) {
 // parsed is a program's syntax tree, and what it says.
 type parsed struct {
 	*gojq.Query
-	facts facts
+	facts   facts
+	program *Program // nil until it is compiled, once: several sources and chains have the same
 }
 
 // parse parses a program, once: several ask what it reads before it is compiled.
@@ -53,7 +54,7 @@ func (d *Defs) parse(text string) (*parsed, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parsed{q, factsIn(q)}
+	p := &parsed{Query: q, facts: factsIn(q)}
 	if d != nil {
 		d.parsed[text] = p
 	}

@@ -40,7 +40,7 @@ func placeOf(name, text string) int {
 
 // meant suggests a function for the name and number of arguments of one that there is not.
 func (d *Defs) meant(name, arguments string) string {
-	known := builtins()
+	known := maps.Clone(builtins())
 	if d != nil {
 		for _, f := range d.list {
 			known[f.Name] = true

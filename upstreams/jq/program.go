@@ -42,7 +42,17 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 		return nil
 	}
 	checkRegexps(q.Query, e, "", problems)
-	called := defs.calledBy(&q.facts)
+	if q.program == nil {
+		q.program, err = compileOf(q, defs.calledBy(&q.facts))
+	}
+	if err != nil {
+		defs.report(e, "", err, problems)
+	}
+	return q.program
+}
+
+// compileOf compiles what was parsed, and notes that it calls these defs.
+func compileOf(q *parsed, called []*def) (*Program, error) {
 	for _, f := range called {
 		f.called = true
 	}
@@ -51,13 +61,12 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 		needs: needsOf(&q.facts, called), straight: straighten(q.Query, called),
 	}
 	if p.straight != nil && p.straight.whole { // gojq, for odd values alone, would be a fifth of the time to load a catalog
-		return p
+		return p, nil
 	}
 	if _, err := p.code(); err != nil {
-		defs.report(e, "", err, problems)
-		return nil
+		return nil, err
 	}
-	return p
+	return p, nil
 }
 
 // ReadsLanguage reports whether it depends on the language, $lang. Nil does not.

@@ -16,7 +16,7 @@ import (
 // TestEveryRecordedAnswerIsAsDescribed: what each source was ever recorded to answer is
 // valid by the schema of its endpoint, with all formats, and so are the examples.
 func TestEveryRecordedAnswerIsAsDescribed(t *testing.T) {
-	c := load(t, nil)
+	c := builtin(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.document(t, func(c *Config) { c.Language = i18n.Chinese })))

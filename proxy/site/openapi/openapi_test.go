@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 
@@ -14,8 +15,10 @@ import (
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/catalog/catalogtest"
+	"sundry/upstreams/envtest"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/plainjson"
+	"sundry/upstreams/replay"
 )
 
 // described is a catalog, with its recorded exchanges.
@@ -24,18 +27,46 @@ type described struct {
 	cases []*fixtures.Case
 }
 
-// load loads the catalog that is embedded, with files of one's own.
-func load(t *testing.T, own map[string]string) *described {
+// builtin is the catalog that is embedded, compiled once for all tests.
+func builtin(t *testing.T) *described {
 	t.Helper()
-	c := catalogtest.Load(t, own)
-	cases, err := fixtures.BuiltinCases()
+	d, err := compiled()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fixtures.Exchanges(c, cases); err != nil {
+	return d
+}
+
+var compiled = sync.OnceValues(func() (*described, error) {
+	env, err := envtest.Bare()
+	if err != nil {
+		return nil, err
+	}
+	env.Data, env.Replay = catalog.Data(""), replay.New(nil)
+	c, err := catalog.Load(catalog.Options{}, env)
+	if err != nil {
+		return nil, err
+	}
+	return withCases(c)
+})
+
+// load loads the catalog that is embedded, with files of one's own.
+func load(t *testing.T, own map[string]string) *described {
+	t.Helper()
+	d, err := withCases(catalogtest.Load(t, own))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &described{c, cases}
+	return d
+}
+
+func withCases(c *catalog.Catalog) (*described, error) {
+	cases, err := fixtures.BuiltinCases()
+	if err != nil {
+		return nil, err
+	}
+	_, err = fixtures.Exchanges(c, cases)
+	return &described{c, cases}, err
 }
 
 // document is the description of the endpoints.
@@ -68,7 +99,7 @@ func parse(t *testing.T, text []byte) *openapi3.T {
 // TestEveryEndpointIsComplete: bounds, defaults, examples and descriptions of all
 // parameters, an example of all answers that are text, a schema of all data.
 func TestEveryEndpointIsComplete(t *testing.T) {
-	c := load(t, nil)
+	c := builtin(t)
 	doc := parse(t, c.document(t, func(c *Config) { c.PublicURL = "https://api.example.org" }))
 	for _, e := range c.Endpoints {
 		item := doc.Paths.Find("/api/" + e.Name)
@@ -127,7 +158,7 @@ func TestFormsInWords(t *testing.T) {
 // TestEveryFieldIsDescribed: each field of each answer, and of errors, says what it is, in
 // the language of the document and no other.
 func TestEveryFieldIsDescribed(t *testing.T) {
-	c := load(t, nil)
+	c := builtin(t)
 	for _, l := range i18n.All() {
 		doc := parse(t, c.document(t, func(c *Config) { c.Language = l }))
 		count := 0
@@ -142,7 +173,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 
 // TestTextsAreInTheLanguageOfTheDocument: as callers get them.
 func TestTextsAreInTheLanguageOfTheDocument(t *testing.T) {
-	c := load(t, nil)
+	c := builtin(t)
 	for l, want := range map[i18n.Language]string{i18n.English: "Birthday: 1980-05-05", i18n.Chinese: "生日：1980-05-05"} {
 		doc := parse(t, c.document(t, func(c *Config) { c.Language = l }))
 		example := fmt.Sprint(doc.Paths.Find("/api/sfz").Get.Responses.Status(http.StatusOK).Value.Content["text/plain"].Example)
@@ -185,7 +216,7 @@ func written(text string) i18n.Language {
 
 // TestSchemasHaveFieldsInTheirOrder: in that of the file, which is that of answers.
 func TestSchemasHaveFieldsInTheirOrder(t *testing.T) {
-	c := load(t, nil)
+	c := builtin(t)
 	var doc struct {
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
@@ -209,7 +240,7 @@ func TestSchemasHaveFieldsInTheirOrder(t *testing.T) {
 // TestServers: the document names the service as the settings do. Where they do not, calls go
 // to where the document came from, and nothing is linked: such links must be absolute.
 func TestServers(t *testing.T) {
-	c := load(t, nil)
+	c := builtin(t)
 	for _, row := range []struct{ origin, base, server, docs, call string }{
 		{"https://api.example.org", "", "https://api.example.org", "https://api.example.org/docs", "https://api.example.org/api/ip"},
 		{"http://127.0.0.1:8080", "/tools", "http://127.0.0.1:8080/tools", "http://127.0.0.1:8080/tools/docs", "http://127.0.0.1:8080/tools/api/ip"},

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 const (
@@ -51,6 +53,7 @@ func (h hostile) text(size int) string {
 // Linear fails the test where the work on a text of any kind grows faster than the text.
 func Linear(t *testing.T, work func(text string)) {
 	t.Helper()
+	longtest.NotShort(t, "it takes seconds")
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, h := range texts() {
 		if one, other, grows := grows(h, work); grows {

@@ -5,13 +5,11 @@ import (
 	"testing"
 
 	"sundry/upstreams/lib/costtest"
-	"sundry/upstreams/lib/longtest"
 )
 
 // TestPagesAreSearchedInLinearTime: the scripts of this host are searched in pages of any
 // size.
 func TestPagesAreSearchedInLinearTime(t *testing.T) {
-	longtest.NotShort(t, "it takes seconds")
 	u := &url.URL{Scheme: "https", Host: "m.tb.cn"}
 	costtest.Linear(t, func(text string) {
 		search(u, []byte(text))
