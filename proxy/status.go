@@ -49,7 +49,7 @@ func (s *Server) Status() *status.Report { return s.statusAt(time.Now()) }
 func subjects(c *catalog.Catalog) []status.Subject {
 	all := make([]status.Subject, len(c.Endpoints))
 	for i, e := range c.Endpoints {
-		all[i] = status.Subject{Name: e.Name, Blocked: !slices.ContainsFunc(e.Sources(), callable), Fallback: slices.ContainsFunc(e.Chains, resorts)}
+		all[i] = status.Subject{Name: e.Name, Blocked: !slices.ContainsFunc(e.Sources(), (*upstreams.Source).Callable), Fallback: slices.ContainsFunc(e.Chains, resorts)}
 	}
 	for _, a := range c.APIs {
 		open := !slices.ContainsFunc(a.Targets, func(t catalog.Target) bool { return t.Host.State() != "open" })
@@ -57,9 +57,6 @@ func subjects(c *catalog.Catalog) []status.Subject {
 	}
 	return all
 }
-
-// callable reports whether calls of a source get past the breaker of its host.
-func callable(s *upstreams.Source) bool { return s.Kind.Host == nil || s.Kind.Host.State() != "open" }
 
 // resorts reports whether a chain lives on its last resort.
 func resorts(c *catalog.Chain) bool { return c.OnLastResort(status.Recent) }

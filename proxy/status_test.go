@@ -102,6 +102,25 @@ func TestOpenBreakersShowInTheStatus(t *testing.T) {
 	}
 }
 
+// TestBreakersOfStepsShowInTheStatus: all that a source calls may be in the steps before it.
+func TestBreakersOfStepsShowInTheStatus(t *testing.T) {
+	f := newFront(t, nil).withBuiltins("kd")
+	kd, _ := f.server.Catalog().Get("kd")
+	var hosts []*host.Host
+	for _, s := range kd.Sources() {
+		hosts = append(hosts, s.Hosts()...)
+	}
+	for i, h := range hosts {
+		if got := f.publicStatus().Endpoints["kd"]; got.State != "unknown" {
+			t.Errorf("after %d of %d: %+v", i, len(hosts), got)
+		}
+		h.Force(host.ForceOpen)
+	}
+	if got := f.publicStatus().Endpoints["kd"]; got.State != "failing" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestTheStatusIsMadeOnceInAWhile: however many ask.
 func TestTheStatusIsMadeOnceInAWhile(t *testing.T) {
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", newFake(t, `{"v":"one"}`))})

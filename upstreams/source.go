@@ -172,6 +172,16 @@ func (s *Source) Hosts() (all []*host.Host) {
 	return all
 }
 
+// Callable reports whether calls of the source get past the breaker of its host; where only its steps call hosts, past any of
+// theirs, since not all steps are taken for every call.
+func (s *Source) Callable() bool {
+	hosts := s.Hosts()
+	if own := s.Kind.Host; own != nil {
+		hosts = []*host.Host{own}
+	}
+	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(h *host.Host) bool { return h.State() != "open" })
+}
+
 // CallsDeclaredHost reports whether the source or a step before it calls a declared
 // host.
 func (s *Source) CallsDeclaredHost() bool { return s.Kind.Host != nil || len(s.Before) > 0 }
