@@ -22,7 +22,7 @@ const rendering = 6
 
 // fingerprint makes the version that is part of every key. It knows all that
 // makes an answer: the file, the data that it embeds, and the program. The cache
-// rule, the title, what is said of it and the descriptions of fields are left out, so that a changed TTL
+// rule, titles, summaries and the descriptions of fields are left out, so that a changed TTL
 // still finds what is cached.
 func (e *Endpoint) fingerprint(d *declaration) {
 	h := sha256.New()
@@ -58,10 +58,30 @@ func writeFile(h io.Writer, file *declaredFile) {
 	delete(tree, "fields")
 	_, _ = fmt.Fprint(h, file.name) // a hash takes everything
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		node := tree[name]
+		node := new(tree[name])
+		if name == "params" || name == "sources" {
+			node = withoutSummaries(node)
+		}
 		_, _ = fmt.Fprintln(h, name)
-		writeNode(h, &node)
+		writeNode(h, node)
 	}
+}
+
+// withoutSummaries is a list whose members have none.
+func withoutSummaries(list *yaml.Node) *yaml.Node {
+	out := *list
+	out.Content = nil
+	for _, one := range list.Content {
+		member := *one
+		for i := 0; i+1 < len(member.Content); i += 2 {
+			if member.Content[i].Value == "summary" {
+				member.Content = slices.Delete(slices.Clone(member.Content), i, i+2)
+				break
+			}
+		}
+		out.Content = append(out.Content, &member)
+	}
+	return &out
 }
 
 // writeNode hashes what a node says, however it is laid out.

@@ -48,4 +48,12 @@ func TestKeysKnowWhatMadeTheAnswer(t *testing.T) {
 	if retuned := version(); retuned != first {
 		t.Error("another ttl, another version")
 	}
+	described := strings.Replace(text, "{name: n,", "{name: n, summary: {en: The number., zh: 编号},", 1)
+	if described = strings.Replace(described, "- name: made", "- name: made\n    summary: It is made here.", 1); strings.Count(described, "summary:") != strings.Count(text, "summary:")+2 {
+		t.Fatal(described)
+	}
+	write("whole.yaml", described)
+	if got := version(); got != first {
+		t.Error("other summaries, another version")
+	}
 }
