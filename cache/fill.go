@@ -39,7 +39,7 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, hit *Hit, 
 func (s *Space) Warm(ctx context.Context, key string, load Loader) (due time.Time, err error) {
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok && s.complete(key, &e) {
 		now := time.Now()
-		if state, _ := s.state(key, &e.Meta, now); state == policy.Fresh && s.cache.near.dueMark(key, e.Meta.Created, now) == nil {
+		if state, _ := s.state(key, &e.Meta, now); state == policy.Fresh && s.cache.near.dueHint(key, e.Meta.Created, now) == nil {
 			return s.policy.RefreshFrom(&e.Meta), nil
 		}
 	}
@@ -70,8 +70,8 @@ type fill struct {
 	// copy is the best entry found so far, the fallback if the load fails; nil:
 	// none.
 	copy *flightResult
-	// mark is that of the near tier's copy; nil: it has none for which a look is due.
-	mark *mark
+	// hint is that of the near tier's copy; nil: it has none for which a look is due.
+	hint *hint
 	// farCreated is the creation time of the entry that the first look into Redis
 	// found, be it gone, farAnswered whether that one was answered, farLeased whether it found
 	// the lease held, and farFailure the failure record that the last look found.
@@ -109,7 +109,7 @@ func (f *fill) find() (got *flightResult, err error) {
 		return got, nil
 	}
 	got = f.checkFar(f.cache.flights.base)
-	if f.mark != nil {
+	if f.hint != nil {
 		got = f.lookedForNewer(got)
 	}
 	return got, nil
@@ -175,9 +175,9 @@ func (f *fill) checkNear() *flightResult {
 		return nil
 	}
 	if f.usesFar() {
-		f.mark = f.cache.near.dueMark(f.key, e.Meta.Created, now)
+		f.hint = f.cache.near.dueHint(f.key, e.Meta.Created, now)
 	}
-	if state == policy.Fresh && f.mark == nil {
+	if state == policy.Fresh && f.hint == nil {
 		return got
 	}
 	f.copy = got

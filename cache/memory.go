@@ -165,7 +165,7 @@ func (m *memory) get(class policy.Class, key string, want Want) (entry.Entry, en
 		m.remove(class, key)
 		return e, rep, false
 	}
-	if m.mark(key, e.Meta.Created) == nil {
+	if m.hint(key, e.Meta.Created) == nil {
 		m.hot.offer(m, class, key, &e, version)
 	}
 	return e, rep, true
@@ -277,7 +277,7 @@ func (m *memory) put(class policy.Class, key string, e *entry.Entry) bool {
 func (m *memory) enterHot(class policy.Class, key string, e *entry.Entry) {
 	m.noteCreated(e)
 	m.hot.stored(class, key, e)
-	if m.mark(key, e.Meta.Created) != nil {
+	if m.hint(key, e.Meta.Created) != nil {
 		m.hot.drop(key)
 	}
 }

@@ -96,7 +96,7 @@ func (m *memory) doubtful(r *ready, now time.Time) bool {
 		return false
 	}
 	if d.covers(m.hot.hash(r.key), r.Meta.Created) {
-		return m.dueMark(r.key, r.Meta.Created, now) != nil
+		return m.dueHint(r.key, r.Meta.Created, now) != nil
 	}
 	r.checked.Store(d)
 	return false

@@ -205,7 +205,7 @@ func (s *Space) lookNear(key string, want Want, now time.Time, hit *Hit) bool {
 	e, rep, ok := s.cache.near.get(s.policy.Class, key, want)
 	if ok {
 		*hit = s.hitOf(key, &e, rep, want, now, Near)
-		hit.superseded = s.usesFar() && policy.Usable(hit.State) && s.cache.near.dueMark(key, e.Meta.Created, now) != nil
+		hit.superseded = s.usesFar() && policy.Usable(hit.State) && s.cache.near.dueHint(key, e.Meta.Created, now) != nil
 	}
 	return ok
 }

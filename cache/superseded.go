@@ -25,17 +25,17 @@ const (
 // it finds nothing newer, the copy is served on for a second, until the next look. It is
 // as fresh as ever by its own age, so after some looks it is served without.
 //
-// It is bounded: a mark displaces that of another key with the same hash, whose copy is
-// then served on until it is no longer fresh by its own age. Marks of keys that nobody
+// It is bounded: a hint displaces that of another key with the same hash, whose copy is
+// then served on until it is no longer fresh by its own age. Hints of keys that nobody
 // requests any more are displaced like that in time. The zero value is ready.
 type superseded struct {
-	marks [1 << 12]atomic.Pointer[mark]
-	// used is false while there has been no mark, so that nobody looks for one.
+	hints [1 << 12]atomic.Pointer[hint]
+	// used is false while there has been no hint, so that nobody looks for one.
 	used atomic.Bool
 }
 
-// mark says that Redis has an entry of the key created then, or may have had one.
-type mark struct {
+// hint says that Redis has an entry of the key created then, or may have had one.
+type hint struct {
 	key     string
 	created time.Time
 	outage  bool                   // announcements may have been lost, and what Redis had
@@ -44,47 +44,47 @@ type mark struct {
 	last    atomic.Pointer[missed] // the last outage that was over at the last look
 }
 
-// mark is the mark of a key's entry that was created earlier than the one in Redis; nil
+// hint is that of a key's entry that was created earlier than the one in Redis; nil
 // when it has none.
-func (m *memory) mark(key string, created time.Time) *mark {
+func (m *memory) hint(key string, created time.Time) *hint {
 	if !m.superseded.used.Load() {
 		return nil
 	}
-	if k := m.markOf(key).Load(); k != nil && k.key == key && created.Before(k.created) {
+	if k := m.hintOf(key).Load(); k != nil && k.key == key && created.Before(k.created) {
 		return k
 	}
 	return nil
 }
 
-// dueMark is the mark for which a look is due, or one of its own for an entry that may
+// dueHint is the hint for which a look is due, or one of its own for an entry that may
 // have been replaced while no announcements were heard: then a look before the outage was
 // over found nothing because nothing was read, and is no reason to wait. nil: there is none.
-func (m *memory) dueMark(key string, created, now time.Time) *mark {
-	d, k := m.missed.Load(), m.mark(key, created)
+func (m *memory) dueHint(key string, created, now time.Time) *hint {
+	d, k := m.missed.Load(), m.hint(key, created)
 	covered := d.covers(m.hot.hash(key), created)
 	switch {
 	case k == nil && covered:
-		return &mark{key: key, created: d.until, outage: true}
+		return &hint{key: key, created: d.until, outage: true}
 	case k != nil && (now.UnixNano() >= k.due.Load() || covered && k.last.Load() != d):
 		return k
 	}
 	return nil
 }
 
-func (m *memory) markOf(key string) *atomic.Pointer[mark] {
-	marks := &m.superseded.marks
-	return &marks[m.hot.hash(key)%uint64(len(marks))]
+func (m *memory) hintOf(key string) *atomic.Pointer[hint] {
+	hints := &m.superseded.hints
+	return &hints[m.hot.hash(key)%uint64(len(hints))]
 }
 
-// supersede marks the copy of a key if it was created earlier than an entry in Redis,
-// and takes it out of the hot table, where hits look for marks only after an outage of Redis. It returns false
+// supersede has a hint for the copy of a key if it was created earlier than an entry in Redis,
+// and takes it out of the hot table, where hits look for hints only after an outage of Redis. It returns false
 // when there is no such copy.
 func (m *memory) supersede(class policy.Class, key string, created time.Time) bool {
 	e, found := m.head(class, key)
 	if !found || !e.Meta.Created.Before(created) {
 		return false
 	}
-	next, slot := &mark{key: key, created: created}, m.markOf(key)
+	next, slot := &hint{key: key, created: created}, m.hintOf(key)
 	for k := slot.Load(); k == nil || k.key != key || k.outage || k.created.Before(created); k = slot.Load() {
 		if slot.CompareAndSwap(k, next) {
 			m.superseded.used.Store(true)
@@ -99,12 +99,12 @@ func (m *memory) supersede(class policy.Class, key string, created time.Time) bo
 }
 
 // notFound notes a look that found nothing newer. One that was not answered is made again
-// in a second. Of the others the last one ends the mark, unless a later one has replaced it;
+// in a second. Of the others the last one ends the hint, unless a later one has replaced it;
 // after an outage that is the first.
-func (m *memory) notFound(k *mark, answered bool, now time.Time) {
+func (m *memory) notFound(k *hint, answered bool, now time.Time) {
 	k.last.Store(m.missed.Load())
 	k.due.Store(now.Add(lookAgain).UnixNano())
-	slot := m.markOf(k.key)
+	slot := m.hintOf(k.key)
 	switch there := slot.Load(); {
 	case answered && (k.outage || k.looks.Add(1) >= looksForNewer):
 		slot.CompareAndSwap(k, nil)
@@ -118,7 +118,7 @@ func (m *memory) notFound(k *mark, answered bool, now time.Time) {
 // replaced is called for each key whose entry an instance of the fleet has replaced in
 // Redis. Anybody may have sent that: nothing happens but that the next request for an
 // older copy looks there. A creation time that lies ahead by more than clocks differ
-// would mark whatever comes, and is ignored.
+// would concern whatever comes, and is ignored.
 func (c *Cache) replaced(key string, created time.Time) {
 	if time.Until(created) > entry.Skew {
 		return
@@ -144,17 +144,17 @@ func (s *Space) patience(stale *Hit) time.Duration {
 }
 
 // lookedForNewer chooses between what the look into Redis found, for which the copy's
-// mark asked, and the copy. Where that is nothing newer, the copy is served on by its
+// hint asked, and the copy. Where that is nothing newer, the copy is served on by its
 // own age: an announcement alone is no reason to call an upstream.
 func (f *fill) lookedForNewer(got *flightResult) *flightResult {
 	now, copied := time.Now(), f.copy.entry.Meta.Created
-	if copied.Before(f.mark.created) {
-		f.cache.near.notFound(f.mark, f.farAnswered, now)
+	if copied.Before(f.hint.created) {
+		f.cache.near.notFound(f.hint, f.farAnswered, now)
 	}
 	if got != nil && !got.entry.Meta.Created.Before(copied) {
 		return got
 	}
-	if f.mark.outage && f.farAnswered && f.farCreated.IsZero() {
+	if f.hint.outage && f.farAnswered && f.farCreated.IsZero() {
 		f.writeBack(f.copy.entry)
 	}
 	switch state := f.stateOf(f.copy.entry, now); {

@@ -231,7 +231,7 @@ func TestAnnouncementWithoutAnEntry(t *testing.T) {
 	}
 }
 
-// What comes from strangers, or from clocks that are wrong, marks nothing.
+// What comes from strangers, or from clocks that are wrong, is no hint.
 func TestAnnouncementsThatAreIgnored(t *testing.T) {
 	local := usual()
 	local.Local = true
@@ -380,7 +380,7 @@ func TestWarmLooksForTheNewerEntry(t *testing.T) {
 }
 
 // Whatever is read and written at the same time, an older copy never stays in the hot
-// table, where no mark is looked for.
+// table, where no hint is looked for.
 func TestSupersededCopyNeverStaysHot(t *testing.T) {
 	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", usual())
 	near := s.cache.near
@@ -400,8 +400,8 @@ func TestSupersededCopyNeverStaysHot(t *testing.T) {
 		if r := near.hot.get("story:k"); r != nil && r.Meta.Created.Before(newest) {
 			t.Fatalf("entry %d is hot, and superseded", i-1)
 		}
-		if near.mark("story:k", entries[i-1].Meta.Created) == nil {
-			t.Fatal("it has no mark")
+		if near.hint("story:k", entries[i-1].Meta.Created) == nil {
+			t.Fatal("it has no hint")
 		}
 	}
 }
@@ -410,41 +410,41 @@ func TestMarks(t *testing.T) {
 	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", usual())
 	near, now := s.cache.near, time.Now().Truncate(time.Millisecond)
 	if near.supersede(policy.Shared, "story:k", now.Add(time.Second)) {
-		t.Error("marked without a copy")
+		t.Error("a hint without a copy")
 	}
 	near.put(policy.Shared, "story:k", made(t, s, "", textContent("text"), now))
 	for _, later := range []time.Duration{2 * time.Second, time.Second} {
 		if !near.supersede(policy.Shared, "story:k", now.Add(later)) {
-			t.Error("not marked")
+			t.Error("no hint")
 		}
 	}
-	k := near.mark("story:k", now)
+	k := near.hint("story:k", now)
 	if k == nil || !k.created.Equal(now.Add(2*time.Second)) {
 		t.Fatalf("%+v: an earlier announcement that came later has replaced it", k)
 	}
-	if near.mark("story:k", now.Add(2*time.Second)) != nil {
-		t.Error("the newest has a mark")
+	if near.hint("story:k", now.Add(2*time.Second)) != nil {
+		t.Error("the newest has a hint")
 	}
 	near.supersede(policy.Shared, "story:k", now.Add(3*time.Second))
 	for range looksForNewer {
 		near.notFound(k, true, now)
 	}
-	later := near.mark("story:k", now)
+	later := near.hint("story:k", now)
 	if later == nil {
-		t.Fatal("the end of a mark has ended a later one")
+		t.Fatal("the end of a hint has ended a later one")
 	}
 	for i := range looksForNewer {
 		at := now.Add(time.Duration(i) * lookAgain)
-		if near.dueMark("story:k", now, at) != later || near.dueMark("story:k", now, at.Add(-1)) != nil && i > 0 {
+		if near.dueHint("story:k", now, at) != later || near.dueHint("story:k", now, at.Add(-1)) != nil && i > 0 {
 			t.Errorf("look %d is not due after %v, or earlier", i, at.Sub(now))
 		}
 		near.notFound(later, true, at)
 	}
-	if near.mark("story:k", now) != nil {
+	if near.hint("story:k", now) != nil {
 		t.Error("it has no end")
 	}
-	near.markOf("story:k").Store(&mark{key: "another key", created: now.Add(time.Hour)})
-	if near.mark("story:k", now) != nil {
-		t.Error("the mark of another key counts")
+	near.hintOf("story:k").Store(&hint{key: "another key", created: now.Add(time.Hour)})
+	if near.hint("story:k", now) != nil {
+		t.Error("the hint of another key counts")
 	}
 }

@@ -77,7 +77,7 @@ func SettingsOf(a *catalog.API) through.Settings {
 func (s *Server) newAPIRoute(a *catalog.API, load *endpointLoad) *apiRoute {
 	origin := OriginOf(a, s.cfg.Dial, func(host string) func(error, time.Duration) { return s.cfg.Calls(a.Name, host) })
 	settings := SettingsOf(a)
-	settings.Caller, settings.Mark = s.callerOfAPI, func() string { return string(s.current.Load().settings.Mark) }
+	settings.Caller, settings.LoopID = s.callerOfAPI, func() string { return string(s.current.Load().settings.LoopID) }
 	settings.Fail = s.failAPI
 	settings.Admit, settings.Leave = func(began time.Time) bool { return s.admission.enter(load, began) }, func() { s.admission.leave(load) }
 	if len(a.Hosts) == 0 && !a.Everywhere {

@@ -81,7 +81,7 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 		}
 	}
 	rt := now.paths[q.Path]
-	if rt == nil || l.draining.Load() || q.Has(laneLoop) && now.settings.Mark.In(q.Lines(laneLoop)) {
+	if rt == nil || l.draining.Load() || q.Has(laneLoop) && now.settings.LoopID.In(q.Lines(laneLoop)) {
 		return false
 	}
 	a := l.scratch.Get().(*prepared) //nolint:forcetypeassert // New makes no other

@@ -87,8 +87,8 @@ func (a *apiLane) routed(q *express.Request, trusted bool) http.Header {
 
 // answerAPI answers what lies ready of an API, by the same rules as serveThrough.
 func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *express.Response) bool {
-	mark := now.settings.Mark
-	if l.draining.Load() || !l.apis.plain(q) || q.Has(laneLoop) && mark.In(q.Lines(laneLoop)) {
+	id := now.settings.LoopID
+	if l.draining.Load() || !l.apis.plain(q) || q.Has(laneLoop) && id.In(q.Lines(laneLoop)) {
 		return false
 	}
 	target, ok := rt.target(q)

@@ -438,15 +438,15 @@ func TestDrainingLanePassesAll(t *testing.T) {
 // TestLaneRefusesLoops: a request that this service sent itself is not answered.
 func TestLaneRefusesLoops(t *testing.T) {
 	w := newTwoWays(t, nil, replaying("60s"))
-	mark := loop.NewMark("me", nil, "")
-	if err := w.server.Reload(w.server.Catalog(), Settings{Mark: mark}); err != nil {
+	id := loop.NewID("me", nil, "")
+	if err := w.server.Reload(w.server.Catalog(), Settings{LoopID: id}); err != nil {
 		t.Fatal(err)
 	}
 	lane, plain := dial(t, w.lane), dial(t, w.plain)
 	for range 3 {
 		w.compare(t, lane, plain, "GET /api/60s HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: fixed\r\n\r\n")
 	}
-	request := "GET /api/60s HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: fixed\r\nCDN-Loop: other, " + string(mark) + "\r\n\r\n"
+	request := "GET /api/60s HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: fixed\r\nCDN-Loop: other, " + string(id) + "\r\n\r\n"
 	if answer := lane.ask(t, request); !strings.HasPrefix(answer, "HTTP/1.1 403 ") {
 		t.Errorf("%.300q", answer)
 	}

@@ -12,13 +12,13 @@ import (
 // this service, whose parameter is such a URL again, and so on fifty times, would
 // become fifty requests.
 func (s *Server) refuseLoop(w http.ResponseWriter, r *http.Request, through []string) bool {
-	mark := s.current.Load().settings.Mark
-	if mark == "" || !mark.In(through) {
+	id := s.current.Load().settings.LoopID
+	if id == "" || !id.In(through) {
 		return false
 	}
 	req := &request{w: w, r: r, id: requestIDOf(r.Header["X-Request-Id"]), start: time.Now()}
 	defer s.finish(req)
-	mark.Refuse(w.Header())
+	id.Refuse(w.Header())
 	f := loopDetected()
 	s.fail(req, f.outcome(), f)
 	return true

@@ -148,7 +148,7 @@ func TestAgentsAreToldTheVersion(t *testing.T) {
 // TestToolDoesNotCallItself: a source that is this service's own tool is refused where
 // it comes back for the first time.
 func TestToolDoesNotCallItself(t *testing.T) {
-	mark := loop.NewMark("me", nil, "")
+	mark := loop.NewID("me", nil, "")
 	var came atomic.Int64
 	var own atomic.Pointer[front]
 	self := &fake{Server: httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -158,9 +158,9 @@ func TestToolDoesNotCallItself(t *testing.T) {
 	t.Cleanup(self.Close)
 	file := strings.Replace(simple("ttl: 1h", self), `/item", query: {id: "{id}"}}`,
 		`/mcp", json: '{jsonrpc: "2.0", id: 1, method: "tools/call", params: {name: "simple", arguments: {id: $params.id}}}'}`, 1)
-	f := newFront(t, map[string]string{"simple": file}, func(_ *Config, env *upstreams.Environment) { env.SetOutgoing(upstreams.Outgoing{Mark: mark}) })
+	f := newFront(t, map[string]string{"simple": file}, func(_ *Config, env *upstreams.Environment) { env.SetOutgoing(upstreams.Outgoing{LoopID: mark}) })
 	own.Store(f)
-	if err := f.server.Reload(f.server.Catalog(), Settings{Mark: mark, MCP: &MCP{}}); err != nil {
+	if err := f.server.Reload(f.server.Catalog(), Settings{LoopID: mark, MCP: &MCP{}}); err != nil {
 		t.Fatal(err)
 	}
 	result := call(t, agent(f), "simple", map[string]any{"id": 7})

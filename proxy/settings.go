@@ -52,8 +52,8 @@ type Settings struct {
 	// Contact is an e-mail address or the URL of a page, for the OpenAPI document and security.txt; "" for
 	// none.
 	Contact string
-	// Mark of requests that this service sends; "" for none.
-	Mark loop.Mark
+	// LoopID of this service, in requests that it sends; "" for none.
+	LoopID loop.ID
 	// MCP offers the endpoints to agents as tools; nil: no such thing is offered.
 	MCP *MCP
 }

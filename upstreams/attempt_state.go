@@ -30,7 +30,7 @@ type Attempt struct {
 	Memory   Reservation    // reserved for its replies
 	stages   *[]Stage       // nil: they are not collected
 	changes  []shape.Change // in the reply, where stages are collected
-	mark     loop.Mark      // set in its requests; "": none
+	loopID   loop.ID        // set in its requests; "": none
 }
 
 // Stage notes a part of the attempt, where somebody collects them.
@@ -86,12 +86,12 @@ func (a *Attempt) SetPlaceholder(name string, value any) {
 // Redactor redacts the secrets of the attempt, and what was computed from them.
 func (a *Attempt) Redactor() *redact.Redactor { return redact.New(a.Hidden, a.derived) }
 
-// MarkLoop sets the header that lets this service notice its own requests.
-func (a *Attempt) MarkLoop(h http.Header) {
-	if a.mark == "" {
+// SendLoopID sets the header that lets this service notice its own requests.
+func (a *Attempt) SendLoopID(h http.Header) {
+	if a.loopID == "" {
 		return
 	}
-	line := string(a.mark)
+	line := string(a.loopID)
 	if a.Call.Loop != "" {
 		line = a.Call.Loop + ", " + line
 	}
@@ -100,7 +100,7 @@ func (a *Attempt) MarkLoop(h http.Header) {
 
 // CheckLoop refuses a reply that this service itself gave to a request of its own.
 func (a *Attempt) CheckLoop(resp *http.Response) error {
-	if !a.mark.Refused(resp.Header) {
+	if !a.loopID.Refused(resp.Header) {
 		return nil
 	}
 	return &guard.ForbiddenError{Target: resp.Request.URL.Host, Reason: "leads back to this service"}

@@ -77,8 +77,8 @@ type Outgoing struct {
 	// OwnHosts are the names under which this service is reached, in lower case: no link
 	// to them is followed.
 	OwnHosts []string
-	// Mark of this service in the requests that it sends; "": they have none.
-	Mark loop.Mark
+	// LoopID of this service, in the requests that it sends; "": they have none.
+	LoopID loop.ID
 	// Agents; the zero value stands for DefaultAgents.
 	Agents  Agents
 	Proxies Proxies

@@ -135,13 +135,13 @@ func newEnvironment(f *flags, c *config.Config, getenv func(string) (string, boo
 // configure puts what the settings say of outgoing requests into force.
 func configure(env *upstreams.Environment, c *config.Config) {
 	env.SetOutgoing(upstreams.Outgoing{
-		OwnHosts: c.OwnHosts, Mark: loopMark(c), Agents: c.Agents(version()), Proxies: c.OutgoingProxies(),
+		OwnHosts: c.OwnHosts, LoopID: loopID(c), Agents: c.Agents(version()), Proxies: c.OutgoingProxies(),
 	})
 	env.Guard.Allow(c.AllowTargets)
 }
 
-// loopMark marks the requests that this service sends upstream.
-func loopMark(c *config.Config) loop.Mark { return loop.NewMark(c.LoopID, c.OwnHosts, c.BasePath) }
+// loopID marks the requests that this service sends upstream.
+func loopID(c *config.Config) loop.ID { return loop.NewID(c.LoopID, c.OwnHosts, c.BasePath) }
 
 // replayed is a network that replays recorded exchanges, with faults.
 type replayed struct {

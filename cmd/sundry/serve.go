@@ -216,7 +216,7 @@ func languages(c *config.Config) i18n.Rule {
 func frontSettings(c *config.Config) proxy.Settings {
 	f := proxy.Settings{
 		Trusted: c.Trusted, Forwarded: proxy.Forwarded(c.Forwarded), Limits: c.Limits, HitSample: c.LogHits, RefusalSample: c.LogRefusals,
-		LogKeys: c.LogKeys, PublicURL: c.PublicURL, Contact: c.Contact, Mark: loopMark(c),
+		LogKeys: c.LogKeys, PublicURL: c.PublicURL, Contact: c.Contact, LoopID: loopID(c),
 	}
 	if c.MCP {
 		f.MCP = &proxy.MCP{Origins: c.MCPOrigins}

@@ -103,7 +103,7 @@ func (f *flags) getFrom(ctx context.Context, l *loaded, api *catalog.API, path *
 	origin := proxy.OriginOf(api, f.dialOrigin, c.observed())
 	defer origin.Close()
 	settings := proxy.SettingsOf(api)
-	settings.Response, settings.Mark = c.received, func() string { return string(loopMark(l.config)) }
+	settings.Response, settings.LoopID = c.received, func() string { return string(loopID(l.config)) }
 	c.serve(through.New(settings, origin, store, slog.New(slog.DiscardHandler), nil), l.env.Panics)
 	return c, nil
 }

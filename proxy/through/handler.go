@@ -27,8 +27,8 @@ type Settings struct {
 	// Caller is the address of who sent a request, and whether that came by a proxy whose word about it is believed; nil: who
 	// has connected.
 	Caller func(*http.Request) (addr netip.Addr, trusted bool)
-	// Mark is this service's in CDN-Loop (RFC 8586); nil or "": none.
-	Mark func() string
+	// LoopID is this service's in CDN-Loop (RFC 8586); nil or "": none.
+	LoopID func() string
 	// Admit reports whether a request that came then may wait for the origin; each that may calls Leave once it does not any more.
 	// nil: all may.
 	Admit func(began time.Time) bool
@@ -61,8 +61,8 @@ func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *pani
 	if s.Response == nil {
 		s.Response = func(http.Header) {}
 	}
-	if s.Mark == nil {
-		s.Mark = func() string { return "" }
+	if s.LoopID == nil {
+		s.LoopID = func() string { return "" }
 	}
 	if s.Caller == nil {
 		s.Caller = connected

@@ -127,8 +127,8 @@ func (c *call) forwarded() http.Header {
 	if peer, _, err := net.SplitHostPort(caller.RemoteAddr); err == nil {
 		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], peer)
 	}
-	if mark := c.Mark(); mark != "" {
-		h["Cdn-Loop"] = append(h["Cdn-Loop"], mark)
+	if id := c.LoopID(); id != "" {
+		h["Cdn-Loop"] = append(h["Cdn-Loop"], id)
 	}
 	if c.id != "" {
 		h["X-Request-Id"] = []string{c.id}

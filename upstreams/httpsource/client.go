@@ -99,7 +99,7 @@ func (c *TargetClient) Do(req *http.Request) (*http.Response, error) {
 		req = req.WithContext(upstreams.WithPosition(req.Context(), position))
 	}
 	c.Attempt.StageOf("request", func() string { return requestLine(req) })
-	c.Attempt.MarkLoop(req.Header)
+	c.Attempt.SendLoopID(req.Header)
 	resp, err := c.HTTP.Do(req) //nolint:gosec // NewTargetHTTPClient: its guard refuses addresses that must not be reached
 	if err != nil {
 		return nil, err

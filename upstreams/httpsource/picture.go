@@ -68,7 +68,7 @@ func (p *picture) get(ctx context.Context, u *url.URL, a *upstreams.Attempt) (*u
 		return nil, upstreams.Errorf(upstreams.Malformed, "picture address: %w", err)
 	}
 	req.Header.Set("User-Agent", p.agent.value())
-	a.MarkLoop(req.Header)
+	a.SendLoopID(req.Header)
 	a.StageOf("picture request", func() string { return requestLine(req) })
 	f := fetcher{client: p.client, maxBytes: p.maxBytes}
 	r, body, _, err := f.send(req, a)

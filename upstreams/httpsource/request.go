@@ -40,7 +40,7 @@ func (f *fetcher) render(ctx context.Context, a *upstreams.Attempt) (*http.Reque
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}
-	a.MarkLoop(req.Header)
+	a.SendLoopID(req.Header)
 	if f.trace {
 		a.Call.Trace.AddTo(req.Header)
 	}

@@ -1,4 +1,4 @@
-// Package loop detects request loops: requests to upstreams carry a mark
+// Package loop detects request loops: requests to upstreams carry an ID
 // (CDN-Loop, RFC 8586), by which a service that was made to call itself
 // recognizes its own requests and refuses them.
 package loop
@@ -20,31 +20,31 @@ const Header = "Cdn-Loop"
 // (RFC 9209).
 const statusHeader = "Proxy-Status"
 
-// Mark is the identifier of one Sundry service in Header. "" is the zero value:
-// requests carry no mark, and callers do not look for one.
-type Mark string
+// ID is the identifier of one Sundry service in Header. "" is the zero value:
+// requests carry no ID, and callers do not look for one.
+type ID string
 
-// prefix begins the marks of all Sundry services.
+// prefix begins the IDs of all Sundry services.
 const prefix = "sundry-"
 
-// NewMark makes the mark of an id (see CheckID). Without an id it is derived
+// NewID makes the ID of a setting (see CheckID). Without an id it is derived
 // from what the instances of a service have in common, whatever machine they run
-// on: their host names, in any order, and their base path. The mark is a hash,
-// which reveals neither. Services without names and path share one mark.
-func NewMark(id string, names []string, path string) Mark {
+// on: their host names, in any order, and their base path. The ID is a hash,
+// which reveals neither. Services without names and path share one ID.
+func NewID(id string, names []string, path string) ID {
 	if id == "" {
 		sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(names)), " ") + path))
 		id = hex.EncodeToString(sum[:6])
 	}
-	return prefix + Mark(id)
+	return prefix + ID(id)
 }
 
-// In reports whether the mark is in the header's lines: the request has passed
+// In reports whether the ID is in the header's lines: the request has passed
 // through this service.
-func (m Mark) In(lines []string) bool {
+func (id ID) In(lines []string) bool {
 	for _, line := range lines {
 		for member := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(memberName(member), string(m)) {
+			if strings.EqualFold(memberName(member), string(id)) {
 				return true
 			}
 		}
@@ -58,20 +58,20 @@ func memberName(member string) string {
 	return strings.TrimSpace(name)
 }
 
-// Refuse marks the response to a request that carries the mark, so that the
+// Refuse marks the response to a request that carries the ID, so that the
 // instance that sent it can tell a loop from an ordinary failure.
-func (m Mark) Refuse(h http.Header) { h[statusHeader] = []string{m.refusal()} }
+func (id ID) Refuse(h http.Header) { h[statusHeader] = []string{id.refusal()} }
 
-func (m Mark) refusal() string { return string(m) + "; error=proxy_loop_detected" }
+func (id ID) refusal() string { return string(id) + "; error=proxy_loop_detected" }
 
 // Refused reports whether a response was marked by Refuse. A server that forges
-// the mark only causes its own target to be refused.
-func (m Mark) Refused(h http.Header) bool {
-	return m != "" && slices.Contains(h[statusHeader], m.refusal())
+// the ID only causes its own target to be refused.
+func (id ID) Refused(h http.Header) bool {
+	return id != "" && slices.Contains(h[statusHeader], id.refusal())
 }
 
-// maxMarks bounds how many marks are passed on to an upstream.
-const maxMarks = 8
+// maxIDs bounds how many IDs are passed on to an upstream.
+const maxIDs = 8
 
 // Marks lists the Sundry services that a request has passed through, for the
 // header of the requests that are made for it; "" for none. Marks of others, such
@@ -82,7 +82,7 @@ func Marks(lines []string) string {
 	for _, line := range lines {
 		for member := range strings.SplitSeq(line, ",") {
 			name := memberName(member)
-			if id, ok := strings.CutPrefix(name, prefix); ok && CheckID(id) && len(marks) < maxMarks {
+			if id, ok := strings.CutPrefix(name, prefix); ok && CheckID(id) && len(marks) < maxIDs {
 				marks = append(marks, name)
 			}
 		}

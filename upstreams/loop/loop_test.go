@@ -5,16 +5,16 @@ import (
 )
 
 func TestMarkIsTheSameOnEveryInstance(t *testing.T) {
-	a := NewMark("", []string{"b.example.org", "a.example.org"}, "/tools")
-	if b := NewMark("", []string{"a.example.org", "b.example.org"}, "/tools"); a != b {
+	a := NewID("", []string{"b.example.org", "a.example.org"}, "/tools")
+	if b := NewID("", []string{"a.example.org", "b.example.org"}, "/tools"); a != b {
 		t.Errorf("%s and %s of the same names", a, b)
 	}
-	for _, other := range []Mark{NewMark("", nil, "/tools"), NewMark("", []string{"a.example.org", "b.example.org"}, ""), NewMark("x", nil, "")} {
+	for _, other := range []ID{NewID("", nil, "/tools"), NewID("", []string{"a.example.org", "b.example.org"}, ""), NewID("x", nil, "")} {
 		if a == other {
 			t.Errorf("%s for two services", a)
 		}
 	}
-	if got := NewMark("shop-1", []string{"a.example.org"}, ""); got != "sundry-shop-1" {
+	if got := NewID("shop-1", []string{"a.example.org"}, ""); got != "sundry-shop-1" {
 		t.Errorf("with an id: %s", got)
 	}
 }
@@ -35,7 +35,7 @@ func TestMarkIsRecognized(t *testing.T) {
 		{[]string{"sundry-1,sundry-2,sundry-3,sundry-4,sundry-5,sundry-6,sundry-7,sundry-8,sundry-9,sundry-a"}, true,
 			"sundry-1, sundry-2, sundry-3, sundry-4, sundry-5, sundry-6, sundry-7, sundry-8"},
 	} {
-		if got := Mark("sundry-a").In(r.lines); got != r.in {
+		if got := ID("sundry-a").In(r.lines); got != r.in {
 			t.Errorf("%q: in %v", r.lines, got)
 		}
 		if got := Marks(r.lines); got != r.marks {
