@@ -120,14 +120,15 @@ var (
 // age: then it tries until both are of the same.
 func (w *twoWays) compare(t testing.TB, lane, plain *wire, request string) {
 	t.Helper()
-	var got, want string
+	var got, want, before string
 	for try, tries := 0, 4; try < tries; try++ {
+		before = want
 		got, want = changing.ReplaceAllString(lane.ask(t, request), ""), changing.ReplaceAllString(plain.ask(t, request), "")
 		if strings.Contains(got, "Cache-Control: no-store") {
 			got, want = picked.ReplaceAllString(got, ""), picked.ReplaceAllString(want, "")
 			tries = 40
 		}
-		if got == want {
+		if got == want || got == before { // a second may have passed on either side
 			return
 		}
 	}
