@@ -24,7 +24,8 @@ type Chain struct {
 	quotas        []*host.Quota // of Sources
 	hedged        bool          // a source may be hedged
 	metrics       chainMetrics
-	// The seconds since 1970 of the latest answers: of a last resort where others had failed, and of any other source.
+	// The seconds since 1970 of the latest answers: of a last resort where others had failed, and of any other source
+	// that is not aside.
 	resorted, regular atomic.Int64
 }
 
@@ -108,7 +109,7 @@ func (p *pass) failover() (Answer, error) {
 		}
 		answer, err := p.askHedged(i, until)
 		if err == nil {
-			c.answered(failures, &answer)
+			c.answered(failures, p.plan[p.ended].source)
 			return answer, nil
 		}
 		failures = append(failures, failure{err, t.source.Optional})
@@ -136,22 +137,23 @@ func (p *pass) askHedged(i int, until time.Time) (Answer, error) {
 }
 
 // answered counts a failover, or an answer of a last resort.
-func (c *Chain) answered(failures []failure, a *Answer) {
+func (c *Chain) answered(failures []failure, s *Source) {
 	if anyFailed(failures) {
 		c.metrics.failovers.Inc()
 	}
-	if a.LastResort {
+	if s.LastResort {
 		c.metrics.lastResorts.Inc()
 	}
 	switch now := time.Now().Unix(); {
-	case !a.LastResort:
-		c.regular.Store(now)
-	case anyFailed(failures):
+	case s.LastResort && anyFailed(failures):
 		c.resorted.Store(now)
+	case !s.LastResort && !s.aside():
+		c.regular.Store(now)
 	}
 }
 
-// OnLastResort reports whether all answers of the last while came from a last resort, because the other sources failed.
+// OnLastResort reports whether all answers of the last while came from a last resort, because the other sources failed:
+// all but those of sources that are aside.
 func (c *Chain) OnLastResort(while time.Duration) bool {
 	since := time.Now().Add(-while).Unix()
 	return c.resorted.Load() > since && c.regular.Load() <= since

@@ -74,6 +74,8 @@ type Compiled struct {
 	Host *host.Host
 	// Remote: it needs a remote service.
 	Remote bool
+	// Selective: it skips inputs by itself, without a when condition.
+	Selective bool
 	// Repeatable: it makes one GET of a declared host, so that to ask twice does no harm.
 	Repeatable bool
 	// Draws is the format in which it draws pictures here, png or svg; "": it draws none.

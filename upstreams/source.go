@@ -190,6 +190,12 @@ func (s *Source) CallsDeclaredHost() bool { return s.Kind.Host != nil || len(s.B
 // caller-supplied target.
 func (s *Source) Remote() bool { return s.Kind.Remote || len(s.Before) > 0 }
 
+// aside reports whether it is computed here and takes only some inputs, so that its answers say nothing about the
+// sources that the other inputs need. One that is asked after a negative answer says that those work.
+func (s *Source) aside() bool {
+	return !s.Remote() && s.After != AfterNegative && (s.When != nil || s.Kind.Selective)
+}
+
 // Keyed reports whether it uses what the operator gave: a key, a cookie, an address.
 func (s *Source) Keyed() bool {
 	for _, v := range s.Secrets {

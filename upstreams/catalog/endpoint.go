@@ -92,6 +92,11 @@ func (e *Endpoint) expires() bool {
 	return slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return s.Expires != nil })
 }
 
+// HasLastResort reports whether a source is a last resort.
+func (e *Endpoint) HasLastResort() bool {
+	return slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return s.LastResort })
+}
+
 // LeastFresh is for how long answers are fresh at least where LimitsItself; 0: the file does not
 // tell.
 func (e *Endpoint) LeastFresh() time.Duration {

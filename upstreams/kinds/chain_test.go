@@ -75,6 +75,41 @@ func TestLastResortsAreAskedOnlyWithoutACopy(t *testing.T) {
 	})
 }
 
+// What is computed here for some inputs alone says nothing of the sources that all others need, unless it is
+// asked after those had nothing.
+func TestWhatTakesSomeInputsDoesNotEndALastResort(t *testing.T) {
+	answers := upstream(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("1")) })
+	const reserved = "when: $params.ip == \"10.0.0.1\"\n"
+	rows := []struct {
+		name, text string
+		ends       bool
+	}{
+		{"with a condition", "computed: {}\nmap: '1'\n" + reserved, false},
+		{"of reserved addresses", "geoip: {use: scope}\n", false},
+		{"of whatever it knows", "computed: {}\nmap: if $params.ip == \"10.0.0.1\" then 1 else null end\n", true},
+		{"asked where the others had nothing", "computed: {}\nmap: '1'\nafter: negative\n" + reserved, true},
+		{"of a service", "http: {url: \"" + answers + "/\"}\n" + reserved, true},
+	}
+	for _, r := range rows {
+		env := environment(t)
+		var sources []*upstreams.Source
+		for _, text := range []string{
+			"name: some\n" + r.text, "name: down\nhttp: {url: \"http://127.0.0.1:1/\"}\n", "name: own\nlast_resort: true\ncomputed: {}\nmap: '2'\n",
+		} {
+			sources = append(sources, compile(t, env, text, "ip"))
+		}
+		c := upstreams.NewChain("test", sources, true, env)
+		for ip, source := range map[string]string{"8.8.8.8": "own", "10.0.0.1": "some"} {
+			if a, err := c.Do(t.Context(), &upstreams.Call{Params: map[string]any{"ip": ip}}, false, nil); err != nil || a.Source != source {
+				t.Errorf("%s: %s from %q: %v", r.name, ip, a.Source, err)
+			}
+		}
+		if got := c.OnLastResort(time.Minute); got == r.ends {
+			t.Errorf("%s: on its last resort: %v", r.name, got)
+		}
+	}
+}
+
 // A chain that was cancelled, or ran out of time, before its sources were asked has
 // no negative answer.
 func TestInterruptedChainsAreNotNegative(t *testing.T) {

@@ -24,7 +24,7 @@ func compileGeoIP(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled 
 	c.Decode(section, &spec)
 	switch spec.Use {
 	case "scope":
-		return upstreams.Compiled{Fetch: findScope}
+		return upstreams.Compiled{Fetch: findScope, Selective: true}
 	case "file":
 		if c.Env.GeoFile == nil {
 			return upstreams.Compiled{}

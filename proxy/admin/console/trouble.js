@@ -21,7 +21,7 @@ export function troubles(overview, { hosts, sources }, history) {
   for (const [name, { state, total }] of Object.entries(history.endpoints)) {
     const cause = latest(sources.filter((s) => s.endpoint === name)), to = [cause ? "failures" : "upstreams", `${name}/`];
     if (state === "failing" && total.requests > 0) add(8, to, "bad", "✕", name, t("{n} of {all} requests failed in the last hour", { n: total.errors, all: count(total.requests) }), cause, "sundryendpointwithoutsource", name);
-    if (state === "fallback") add(4, to, "warn", "◐", name, t("All that was fetched lately came from the last resort, because the sources before it fail"), cause, "sundryendpointwithoutsource", name);
+    if (state === "fallback") add(4, to, "warn", "◐", name, t("All that was fetched lately came from the last resort, because the sources before it fail"), cause, "sundryendpointonlastresort", name);
     if (state === "stale") add(4, to, "warn", "◐", name, t("Answers are old, because refreshes fail"), cause, "sundrystaleforlong", name);
   }
   for (const s of sources) {

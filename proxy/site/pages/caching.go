@@ -25,6 +25,9 @@ func Caching(e *catalog.Endpoint) []words.Text {
 	case e.LimitsItself():
 		all = append(all, words.Say("Some responses are kept for less, by what is in them.", "部分响应会因内容而缩短保存时间。"))
 	}
+	if (p.TTL == 0 || p.TTL > policy.LastResort) && e.HasLastResort() {
+		all = append(all, words.Sayf("Where no other source has an answer, the last resort's is kept for %s at most.", "其他数据源都没有结果时，兜底数据源的响应最多保存 %s。", span(policy.LastResort)))
+	}
 	if p.Grace > 0 {
 		all = append(all, words.Sayf("Once outdated, a copy is still served for up to %s while it is refreshed in the background.", "过期后 %s内仍先返回旧响应，同时在后台刷新。", span(p.Grace)))
 	}
