@@ -297,7 +297,7 @@ func (q *question) source(s *upstreams.Source) (says []words.Text) {
 		return append(says, words.Say("not called yet", "尚未调用"))
 	}
 	last := recent[len(recent)-1]
-	return append(says, words.Sayf("last: %s, %s ago, %d ms", "上次：%[2]s前%[1]s，用时 %[3]d 毫秒", became(last.Result), span(q.now.Sub(last.At)), last.Took.Milliseconds()))
+	return append(says, words.Sayf("last: %s, %s ago, %d ms", "上次：%s，距今 %s，用时 %d 毫秒", became(last.Result), span(q.now.Sub(last.At)), last.Took.Milliseconds()))
 }
 
 // became is how an attempt ended.
@@ -306,7 +306,7 @@ func became(result string) words.Text {
 	case "success":
 		return words.Say(result, "成功")
 	case upstreams.Negative.String():
-		return words.Say(result, "为否定响应")
+		return words.Say(result, "否定响应")
 	case upstreams.Skipped.String():
 		return words.Say(result, "跳过")
 	}

@@ -487,6 +487,7 @@ export default {
   "No source was asked for {names}.": "以下接口没有请求过数据源：{names}。",
   ", {share} from cache": "，{share} 来自缓存",
   "failures": "失败记录",
+  " ": "",
   "“From cache” is the share of the requests that were looked up in the cache, failed ones included; “Errors” that of all requests.": "“缓存命中”占查过缓存的请求（含失败的），“错误”占全部请求。",
   "Shares of what the sources answered, refreshes in the background included, and of the requests that failed.": "占数据源返回的响应（含后台刷新）与失败请求之和的比例。",
   "Requests of the last hour, on this instance.": "本实例最近一小时的请求。",
