@@ -59,7 +59,7 @@ func (p *errorPictures) body(req *request, f *failure, l i18n.Language) (body []
 }
 
 // about says more than the title: what a parameter takes, with an example, what an endpoint has not
-// found, or when to try again. Of a path that leads nowhere the picture says no more than that: paths
+// found, or when to try again. Of a path that leads nowhere the picture says at most what was meant: paths
 // are made up faster than pictures are drawn.
 func (t *errorType) about(req *request, f *failure) (about, example words.Text) {
 	switch said := f.message.(type) {
@@ -67,6 +67,8 @@ func (t *errorType) about(req *request, f *failure) (about, example words.Text) 
 		if about, example = said.Expected(); !about.IsZero() {
 			return about, example
 		}
+	case *nearMiss:
+		return words.Say("There is no such endpoint. Did you mean "+said.near+"?", words.Join("没有这个接口，是不是要找 ", said.near, "？")), words.Text{}
 	case words.Text:
 		if f.errorType == typeNotFound && req.route != nil && said != t.example.message {
 			return said, words.Text{}

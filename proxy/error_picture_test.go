@@ -244,6 +244,29 @@ func TestErrorPicturesSayWhy(t *testing.T) {
 	}
 }
 
+// TestForbiddenTargetsSayWhy, as a picture, too, and the picture nothing else that could be taken for the reason.
+func TestForbiddenTargetsSayWhy(t *testing.T) {
+	f := newFront(t, nil, replaying("dwzrec", "favicon"))
+	for _, row := range []struct{ path, language, message, about string }{
+		{"dwzrec?url=http://127.0.0.1/", "en", "only other services on the public internet may be called", "Only other services on the public internet may be called."},
+		{"dwzrec?url=http://127.0.0.1/", "zh-CN", "不允许访问该地址，只能访问公网上的其他服务", "只能访问公网上的其他服务。"},
+		{"dwzrec?url=ftp://t.cn/", "en", `\"ftp://t.cn/\" has a scheme other than http and https; expected`, "url: the value has a scheme other than http and https"},
+		{"favicon?url=http://127.0.0.1/", "zh-CN", "是 IP 地址；应为域名", "url：所给的值是 IP 地址"},
+	} {
+		f.get("/api/"+row.path, "Accept", acceptJSON, "Accept-Language", row.language).want(t, http.StatusForbidden, row.message)
+		clear(f.server.pictures.drawn)
+		f.get("/api/"+row.path, "Accept", acceptPicture, "Accept-Language", row.language).want(t, http.StatusForbidden)
+		for drawn := range f.server.pictures.drawn {
+			if drawn.about != row.about || drawn.example != "" {
+				t.Errorf("%s in %s: %q %q, want %q", row.path, row.language, drawn.about, drawn.example, row.about)
+			}
+		}
+		if len(f.server.pictures.drawn) != 1 {
+			t.Errorf("%s: %d pictures, want 1", row.path, len(f.server.pictures.drawn))
+		}
+	}
+}
+
 // TestErrorPicturesSayWhatWasNotFound, in the caller's language, as the text does.
 func TestErrorPicturesSayWhatWasNotFound(t *testing.T) {
 	up := newFake(t, `{}`)
@@ -254,8 +277,10 @@ func TestErrorPicturesSayWhatWasNotFound(t *testing.T) {
 		{"told?id=7", "en", "there is no joke 7"},
 		{"told?id=7", "zh-CN", "没有编号为 7 的笑话"},
 		{"simple?id=7", "en", "What was asked for does not exist."},
-		{"told7", "en", "There is no such endpoint."},
-		{"told7", "zh-CN", "没有这个接口。"},
+		{"told7/x/y", "en", "There is no such endpoint."},
+		{"told7/x/y", "zh-CN", "没有这个接口。"},
+		{"told7", "en", "There is no such endpoint. Did you mean told?"},
+		{"told7", "zh-CN", "没有这个接口，是不是要找 told？"},
 	} {
 		clear(f.server.pictures.drawn)
 		f.get("/api/"+row.path, "Accept", acceptPicture, "Accept-Language", row.language).want(t, http.StatusNotFound)

@@ -29,7 +29,7 @@ func errorTypes() []errorType {
 		{missingExample(), say("A required parameter is missing.", "缺少必填参数。"), say("A parameter is missing", "缺少参数")},
 		{invalidExample(), say("A value is not allowed; the message says what is, with an example.", "参数值有误；message 会说明允许的取值并举例。"),
 			say("A parameter is not valid", "参数有误")},
-		{forbiddenExample(), say("The address is not on the public internet.", "目标地址不在公网，不允许访问。"),
+		{fails(upstreams.Forbidden), say("Only other services on the public internet may be called.", "只能访问公网上的其他服务。"),
 			say("Requests to this address are not allowed", "不允许访问该地址")},
 		{fails(upstreams.Negative), say("What was asked for does not exist.", "查询的内容不存在。"), say("Not found", "没有找到")},
 		{example: methodRefused(http.MethodPost), meaning: say("Endpoints are called with GET, HEAD or OPTIONS alone.", "接口只接受 GET、HEAD 和 OPTIONS。")},
@@ -55,12 +55,6 @@ func invalidExample() *failure {
 	return &failure{status: http.StatusBadRequest, errorType: typeInvalid, parameter: "size", message: words.Say(
 		`parameter size: "0" is out of range; expected a whole number from 16 to 1024, for example size=256`,
 		"参数 size 有误：“0”超出范围；应为 16 到 1024 的整数，例如 size=256")}
-}
-
-func forbiddenExample() *failure {
-	return &failure{status: http.StatusForbidden, errorType: typeForbidden, parameter: "url", message: words.Say(
-		"parameter url: the value contains a user name or password; expected an http or https link, for example url=https://t.cn/A6abcdef",
-		"参数 url 有误：所给的值含有用户名或密码；应为 http 或 https 链接，例如 url=https://t.cn/A6abcdef")}
 }
 
 // exampleRequestID stands in examples.

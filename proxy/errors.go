@@ -109,7 +109,7 @@ func classify(ctx context.Context, err error) *failure {
 	case upstreams.Invalid:
 		f.status, f.errorType, f.message = http.StatusBadRequest, typeInvalid, typed.Message
 	case upstreams.Forbidden:
-		f.status, f.errorType, f.message = http.StatusForbidden, typeForbidden, words.Say("requests to this address are not allowed", "不允许访问该地址")
+		f.status, f.errorType, f.message = http.StatusForbidden, typeForbidden, words.Say("requests to this address are not allowed: only other services on the public internet may be called", "不允许访问该地址，只能访问公网上的其他服务")
 	case upstreams.Negative:
 		f.status, f.errorType, f.message = http.StatusNotFound, typeNotFound, words.Say("not found", "没有找到")
 	case upstreams.Timeout:

@@ -19,7 +19,7 @@ func (s *Server) nothingAt(path string) words.Both {
 			return words.Say(near+" is not here, but at "+strings.Join(rt.Hosts, ", "), words.Join(near, " 不在这里，地址为 ", strings.Join(rt.Hosts, "、")))
 		}
 		if near != "" {
-			return words.Say(`there is no endpoint "`+name+`"; did you mean `+near+"?", words.Join("没有接口 ", name, "，是不是要找 ", near, "？"))
+			return &nearMiss{name, near}
 		}
 	}
 	if path == s.cfg.BasePath+mcp.Path {
@@ -27,6 +27,19 @@ func (s *Server) nothingAt(path string) words.Both {
 	}
 	list := s.cfg.BasePath + "/"
 	return words.Say("there is no such endpoint; see the list at "+list, "没有这个接口，接口列表见 "+list)
+}
+
+// nearMiss says that there is no endpoint of a name, and which was probably meant.
+type nearMiss struct{ name, near string }
+
+// EN implements words.Both.
+func (m *nearMiss) EN() string {
+	return `there is no endpoint "` + m.name + `"; did you mean ` + m.near + "?"
+}
+
+// ZH implements words.Both.
+func (m *nearMiss) ZH() string {
+	return words.Join("没有接口 ", m.name, "，是不是要找 ", m.near, "？")
 }
 
 // nearest is what was probably meant by a name in a path below /api/; "": nothing is near. Only APIs have paths below theirs.

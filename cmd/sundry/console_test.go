@@ -328,10 +328,32 @@ func (b *browser) chinese(t *testing.T) {
 	b.press(`button[aria-expanded=false][aria-label$="wpcat/wallpaper-360"]`)
 	b.text("tbody", "injected fault")
 	b.press(`button[aria-expanded=true]`)
+	b.causes()
 	b.press("#language")
 	b.until(`document.documentElement?.lang === "en-GB"`)
 	b.tab("endpoints")
 	b.sound()
+}
+
+// causes of replies that are not what was asked for are told in Chinese.
+func (b *browser) causes() {
+	b.t.Helper()
+	b.run(chromedp.Evaluate[chromedp.Void](`import("/admin/results.js").then((module) => { window.results = module; })`))
+	b.until(`window.results`)
+	for said, want := range map[string]string{
+		"status 200: body as JSON: it is empty":                                                 "状态码 200：回复是空的",
+		"get from example.org: the reply is empty":                                              "回复是空的",
+		"status 200: body is not a picture (it looks like text/plain; charset=utf-8, 0 bytes)":  "状态码 200：回复是空的",
+		"status 200: body is not a picture (it looks like text/plain; charset=utf-8, 10 bytes)": "状态码 200：返回的不是图片",
+		"status 200: body is not a picture (it looks like text/html; charset=utf-8, 91 bytes)":  "状态码 200：返回的是网页，不是数据",
+		"status 200: body as JSON: invalid character 'x' looking for beginning of value":        "状态码 200：正文与预期不符",
+		"the answer is incomplete: list: expected a list of at least 1, got a list of 0":        "正文与预期不符",
+		`Get "https://own.example.org/": dial tcp 127.0.0.1:9: connect: connection refused`:     "连接被拒绝",
+	} {
+		if !b.is(fmt.Sprintf("window.results.cause(%q) === %q", said, want)) {
+			b.t.Errorf("%s: not %s", said, want)
+		}
+	}
 }
 
 // purge previews, purges and sees the next caller wait.

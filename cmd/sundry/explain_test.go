@@ -205,7 +205,7 @@ func TestExplainOfAnInstance(t *testing.T) {
 		t.Errorf("a path that leads out of the API: %s %v", got, facts)
 	}
 	check("/api/owm", "not_found", map[string]string{"answer outcome": "404: there is no such endpoint; did you mean /api/own?", "answer error.type": "not_found"})
-	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "title:缓存规则") || !strings.Contains(fmt.Sprint(doc), "；上次成功，在 ") {
+	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "title:缓存规则") || !strings.Contains(fmt.Sprint(doc), "；上次：成功，距今 ") {
 		t.Errorf("%v", doc)
 	}
 }

@@ -109,7 +109,7 @@ func (q *question) outcome() (outcome string, says words.Text) {
 	case policy.Grace:
 		return "stale", words.Say("stale: from the cache, and refreshed in the background", "stale：从缓存返回旧的一份，同时在后台刷新")
 	default:
-		return "stale", words.Sayf("the sources are asked; if they fail or take longer than %s, the stale entry is served", "请求数据源；若失败或超过 %s，则返回过期的条目", span(q.endpoint.Policy.SoftTimeout))
+		return "stale", words.Sayf("the sources are asked; if they fail or take longer than %s, the stale entry is served", "请求数据源；若失败或超过 %s，则返回过期的条目", exactly(q.endpoint.Policy.SoftTimeout))
 	}
 }
 
@@ -209,7 +209,7 @@ func (q *question) tellPolicy() {
 	}
 	for _, name := range catalog.SettingNames() {
 		if base, now := catalog.Setting(&e.Base, name), catalog.Setting(&e.Policy, name); base != now {
-			q.add("live", words.Sayf("%s was changed while running; the file has %s", "%s 在运行中更改过；文件中为 %s", name, span(base)))
+			q.add("live", words.Sayf("%s was changed while running; the file has %s", "%s 在运行中更改过；文件中为 %s", name, exactly(base)))
 		}
 	}
 	switch {
@@ -297,7 +297,7 @@ func (q *question) source(s *upstreams.Source) (says []words.Text) {
 		return append(says, words.Say("not called yet", "尚未调用"))
 	}
 	last := recent[len(recent)-1]
-	return append(says, words.Sayf("last: %s, %s ago, %d ms", "上次%s，在 %s 前，用时 %d 毫秒", became(last.Result), span(q.now.Sub(last.At)), last.Took.Milliseconds()))
+	return append(says, words.Sayf("last: %s, %s ago, %d ms", "上次：%s，距今 %s，用时 %d 毫秒", became(last.Result), span(q.now.Sub(last.At)), last.Took.Milliseconds()))
 }
 
 // became is how an attempt ended.
@@ -306,7 +306,7 @@ func became(result string) words.Text {
 	case "success":
 		return words.Say(result, "成功")
 	case upstreams.Negative.String():
-		return words.Say(result, "为否定响应")
+		return words.Say(result, "否定响应")
 	case upstreams.Skipped.String():
 		return words.Say(result, "跳过")
 	}

@@ -196,16 +196,20 @@ func breaker(h *host.Host) words.Text {
 
 // span is a duration for people: what is long is rounded.
 func span(d time.Duration) words.Text {
-	if d.Abs() < 2*time.Second {
-		return words.Sayf("%d ms", "%d 毫秒", d.Abs().Milliseconds())
-	}
 	for _, unit := range [...]time.Duration{24 * time.Hour, time.Hour, time.Minute} {
-		if d.Abs() >= 10*unit {
-			d = d.Round(unit)
-			break
+		if d.Abs() >= 3*unit {
+			return exactly(d.Abs().Round(unit))
 		}
 	}
-	return web.Span(d.Abs())
+	return exactly(d.Abs())
+}
+
+// exactly is a duration as it was declared.
+func exactly(d time.Duration) words.Text {
+	if d < 2*time.Second {
+		return words.Sayf("%d ms", "%d 毫秒", d.Milliseconds())
+	}
+	return web.Span(d)
 }
 
 // suggested is the nearest of some names, to be put behind one that is none of them.

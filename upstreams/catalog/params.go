@@ -100,10 +100,13 @@ func (e *ParamError) ZH() string {
 }
 
 // Expected says which parameter is at fault and what it takes, without the value, and goes on with an
-// example; zero where that is not of a parameter.
+// example; why a target is forbidden, instead; zero where that is not of a parameter.
 func (e *ParamError) Expected() (takes, example words.Text) {
 	if e.param == nil {
 		return words.Text{}, words.Text{}
+	}
+	if e.Forbidden {
+		return words.Sayf("%s: the value %s", "%s：所给的值%s", e.Parameter, e.wrong), words.Text{}
 	}
 	value := e.Parameter + "=" + e.param.Example
 	example = words.Say(", for example "+value, "，例如 "+value)

@@ -30,12 +30,12 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 	case RoleForm:
 		p.formParser(s, forms, problems)
 	case RoleCallback:
-		p.Allowed = words.Say("a JavaScript identifier path such as app.show, up to 64 characters", "JavaScript 标识符路径，如 app.show，最多 64 个字符")
+		p.Allowed = words.Say("a JavaScript identifier, or several joined by dots, up to 64 characters", "JavaScript 标识符，或用点号连接的几个标识符，最多 64 个字符")
 		p.parse = matching(callbackPath, errNotFunction)
 	case RoleTail:
 		p.tailParser(s, problems)
 	case RoleSelector:
-		p.Allowed = words.Say("a CSS selector such as #quote, up to 64 characters", "CSS 选择器，如 #quote，最多 64 个字符")
+		p.Allowed = words.Say("a CSS selector, up to 64 characters", "CSS 选择器，最多 64 个字符")
 		p.parse = matching(selectorText, errNotSelector)
 	}
 }
@@ -274,17 +274,15 @@ type canonicalType struct {
 // share a cache entry.
 func canonicalTypes() map[string]canonicalType {
 	return map[string]canonicalType{
-		"ip": {words.Say("an IPv4 or IPv6 address", "IPv4 或 IPv6 地址"), parseIP},
-		"host": {words.Say("a server name or address, with an optional port, as in mc.example.org or 203.0.113.5:25566",
-			"服务器域名或地址，可带端口，如 mc.example.org 或 203.0.113.5:25566"), parseHost},
-		"site": {words.Say("a domain, or a page of it, as in example.org or https://example.org/about",
-			"域名或其下的网页，如 example.org 或 https://example.org/about"), canonical(favicon.Host)},
-		"url": {words.Say("an http or https link", "http 或 https 链接"), canonical(shortlink.Normalize)},
+		"ip":   {words.Say("an IPv4 or IPv6 address", "IPv4 或 IPv6 地址"), parseIP},
+		"host": {words.Say("a server name or address, with an optional port", "服务器域名或地址，可带端口"), parseHost},
+		"site": {words.Say("a domain, or a page of it", "域名或其下的网页"), canonical(favicon.Host)},
+		"url":  {words.Say("an http or https link", "http 或 https 链接"), canonical(shortlink.Normalize)},
 		"share": {words.Sayf("a share link, or a text with one in it, of %s", "分享链接或含有它的文字，支持的平台有：%s",
 			words.List(sharelink.Platforms()...)), parseShare},
 		"tracking_number": {words.Say("6 to 40 letters and digits", "6 到 40 位字母和数字"), canonical(tracking.Normalize)},
-		"color": {words.Say("3, 4, 6 or 8 hexadecimal digits, RGB or RGBA, as in 1e40af",
-			"3、4、6 或 8 位十六进制数字，表示 RGB 或 RGBA，如 1e40af"), canonical(qrcode.CanonicalColor)},
+		"color": {words.Say("3, 4, 6 or 8 hexadecimal digits, RGB or RGBA",
+			"3、4、6 或 8 位十六进制数字，表示 RGB 或 RGBA"), canonical(qrcode.CanonicalColor)},
 		"idcard": {words.Say("17 digits and a digit or X, or 15 digits", "17 位数字加一位数字或 X，或者 15 位数字"), canonical(idcard.Normalize)},
 	}
 }

@@ -23,7 +23,7 @@ export async function load() {
 
 export function view({ apis, entries, total, bytes: size, wrong }, { refresh }) {
   const heads = [t("API"), t("Requests"), t("From cache"), t("Errors"), t("95th percentile, latest minute"), t("Origin"), t("Kept"), t("Actions")];
-  return h("section", null, apis.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance."), " ", wholes),
+  return h("section", null, apis.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance."), wholes),
     table(t("APIs"), heads, apis.map((a) => ({ key: a.name, cells: cells(a, refresh) })), t("No file of the catalog has an API with proxy:."), { name: "apis" }),
     chosen && kept(apis, entries, total, size, wrong, refresh));
 }

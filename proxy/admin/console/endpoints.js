@@ -21,7 +21,7 @@ export const find = (text) => filtered("endpoints", text);
 
 export function view({ endpoints, history }, { overview, refresh }) {
   const heads = [t("Endpoint"), t("Requests"), t("From cache"), t("Errors"), t("Cache settings"), t("Actions")];
-  return h("section", null, endpoints.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance."), " ", wholes),
+  return h("section", null, endpoints.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance."), wholes),
     list("endpoints", t("Endpoints"), heads, endpoints.map((e) => row(e, history.endpoints[e.name] ?? unasked, overview.grafana, refresh)), refresh, endpoints.length > 0 ? t("No endpoint matches.") : none()));
 }
 

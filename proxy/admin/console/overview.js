@@ -23,7 +23,7 @@ export function view({ upstreams, history, titles }, { overview }) {
         tile(t("From cache"), share(cached(total)), ratio, share),
         tile(t("95th percentile, latest minute"), milliseconds(p95), p95, (v) => milliseconds([v])),
         tile(t("Errors"), failed(total), errors, count, total.errors > 0 ? "bad" : "")),
-      h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }), " ", wholes)),
+      h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }), wholes)),
     h("section", { key: "answers" }, h("h2", null, t("Who answered what was not in the cache, in the last hour")), shares(upstreams.sources, history.endpoints, titles)),
   ];
 }

@@ -12,8 +12,9 @@ export const result = (name) => words[name] ?? name;
 const causes = [
   [/connection refused/, t("connection refused")], [/no such host|^lookup /, t("the host's name was not found (DNS)")], [/tls: |x509: /, t("TLS or the certificate failed")],
   [/deadline exceeded|timeout|timed out/i, t("no reply in time")], [/connection reset|EOF|broken pipe/, t("the connection broke off")], [/circuit breaker (is )?open/, t("the breaker is open")], [/held open by an operator/, t("the breaker is held open")],
-  [/a page titled/, t("a web page, not the data")],
-  [/^(body as|body:|map:|var |the answer )/, t("the body is not as expected")],
+  [/\bis empty$|, 0 bytes\)$/, t("the reply is empty")],
+  [/a page titled|looks like text\/html/, t("a web page, not the data")], [/body is not a picture/, t("not a picture")],
+  [/^(status \d+: )?(body as|body:|map:|var |the answer )/, t("the body is not as expected")],
 ];
 
 // cause is what the text of an error says, in the language of the console; where that is not known, the text.

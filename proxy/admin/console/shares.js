@@ -10,8 +10,8 @@ export const cached = ({ cached: hits, fetched, errors }) => (hits + fetched + e
 // failed is the share of the requests that failed, with their number.
 export const failed = ({ requests, errors }) => [share(requests > 0 ? errors / requests : null), errors > 0 && h("span", { class: "soft" }, ` (${count(errors)})`)];
 
-// wholes says what the shares of requests are shares of, the same on all tabs.
-export const wholes = t("“From cache” is the share of the requests that were looked up in the cache, failed ones included; “Errors” that of all requests.");
+// wholes says what the shares of requests are shares of, the same on all tabs, behind another sentence.
+export const wholes = t(" ") + t("“From cache” is the share of the requests that were looked up in the cache, failed ones included; “Errors” that of all requests.");
 
 // shares shows the endpoints that somebody asked for, those first where it was not the first source that answered. What was
 // fetched without a request, as at a start, says nothing of what callers got.
