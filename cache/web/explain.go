@@ -44,7 +44,7 @@ func (rules *Rules) Explain() []words.Text {
 		lines = append(lines, words.Sayf("a %d that says nothing: fresh for %s (cache: default)", "未声明的 %d：%s（cache: default）", status, Span(rules.Default[status])))
 	}
 	if rules.HeuristicShare > 0 {
-		lines = append(lines, words.Sayf("any other that says nothing: fresh for %g of the time since its Last-Modified, at most %s (cache: heuristic)", "其他未声明的响应：取距 Last-Modified 时间的 %g，最长 %s（cache: heuristic）", rules.HeuristicShare, Span(rules.HeuristicMost)))
+		lines = append(lines, words.Sayf("any other that says nothing: fresh for %.4g %% of the time since its Last-Modified, at most %s (cache: heuristic)", "其他未声明的响应：取距 Last-Modified 时间的 %.4g %%，最长 %s（cache: heuristic）", 100*rules.HeuristicShare, Span(rules.HeuristicMost)))
 	}
 	if rules.Most > 0 {
 		lines = append(lines, words.Sayf("never for longer than %s (cache: most)", "最长 %s（cache: most）", Span(rules.Most)))
@@ -119,7 +119,7 @@ func because(r *Response, t *Terms, rules *Rules) words.Text {
 	case t.Lifetime > 0 && t.Lifetime == rules.HeuristicMost:
 		why = words.Say("cache: heuristic_most bounds the time that follows from Last-Modified", " cache: heuristic_most 限制了由 Last-Modified 推算的时间")
 	case t.Lifetime > 0:
-		why = words.Sayf("that is %g of the time since Last-Modified (cache: heuristic)", "这是距 Last-Modified 时间的 %g（cache: heuristic）", rules.HeuristicShare)
+		why = words.Sayf("that is %.4g %% of the time since Last-Modified (cache: heuristic)", "这是距 Last-Modified 时间的 %.4g %%（cache: heuristic）", 100*rules.HeuristicShare)
 	}
 	if rules.Most > 0 && t.Lifetime == rules.Most {
 		why = words.Sayf("%s, bounded by cache: most", "%s，受 cache: most 限制", why)
@@ -189,15 +189,17 @@ func (t *Terms) explainStale() (lines []words.Text) {
 	return lines
 }
 
-// Span is a duration in the largest unit of which it has at least two, and whole ones.
+// Span is a duration in the largest unit of which it has whole ones; a single one is in words.
 func Span(d time.Duration) words.Text {
 	d = d.Round(time.Second)
 	for _, unit := range [...]struct {
-		is     time.Duration
-		en, zh string
-	}{{24 * time.Hour, "d", "天"}, {time.Hour, "h", "小时"}, {time.Minute, "min", "分钟"}} {
-		if d >= 2*unit.is && d%unit.is == 0 {
-			n := strconv.Itoa(int(d / unit.is))
+		is          time.Duration
+		one, en, zh string
+	}{{24 * time.Hour, "a day", "d", "天"}, {time.Hour, "an hour", "h", "小时"}, {time.Minute, "a minute", "min", "分钟"}} {
+		switch n := strconv.Itoa(int(d / unit.is)); {
+		case d == unit.is:
+			return words.Say(unit.one, n+" "+unit.zh)
+		case d >= unit.is && d%unit.is == 0:
 			return words.Say(n+" "+unit.en, n+" "+unit.zh)
 		}
 	}

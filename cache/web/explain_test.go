@@ -20,34 +20,34 @@ func TestExplain(t *testing.T) {
 		response, request string
 		want              string
 	}{
-		{&usualRules, 200, `Cache-Control: max-age=60|Etag: "a"`, "", "fresh for 60 s because max-age=60; then revalidated by ETag"},
+		{&usualRules, 200, `Cache-Control: max-age=60|Etag: "a"`, "", "fresh for a minute because max-age=60; then revalidated by ETag"},
 		{&usualRules, 200, "Cache-Control: max-age=7200, s-maxage=120", "", "fresh for 2 min because s-maxage=120; then fetched anew: it has no ETag or Last-Modified"},
 		{&usualRules, 200, "CDN-Cache-Control: max-age=3|Cache-Control: no-store", "", "fresh for 3 s because max-age=3 in CDN-Cache-Control; then fetched anew: it has no ETag or Last-Modified"},
 		{&usualRules, 200, "CDN-Cache-Control: max-age=x y|Cache-Control: max-age=172800", "", "fresh for 2 d because max-age=172800; then fetched anew: it has no ETag or Last-Modified"},
 		{&usualRules, 200, "Expires: {7200}|Last-Modified: {-10}", "", "fresh for 2 h because Expires: Tue, 24 Nov 2026 14:00:00 GMT; then revalidated by Last-Modified"},
 		{&usualRules, 200, `Expires: 0|Etag: "a"`, "", "stale at once because Expires: 0; then revalidated by ETag"},
 		{&usualRules, 200, `Cache-Control: max-age=x|Etag: "a"`, "", "stale at once because max-age without a number; then revalidated by ETag"},
-		{&usualRules, 200, `Etag: "a"|Last-Modified: {-1000}`, "", "fresh for 100 s because that is 0.1 of the time since Last-Modified (cache: heuristic); then revalidated by ETag and Last-Modified"},
-		{&usualRules, 200, "Last-Modified: {-99999999}", "", "fresh for 24 h because cache: heuristic_most bounds the time that follows from Last-Modified; then revalidated by Last-Modified"},
+		{&usualRules, 200, `Etag: "a"|Last-Modified: {-1000}`, "", "fresh for 100 s because that is 10 % of the time since Last-Modified (cache: heuristic); then revalidated by ETag and Last-Modified"},
+		{&usualRules, 200, "Last-Modified: {-99999999}", "", "fresh for a day because cache: heuristic_most bounds the time that follows from Last-Modified; then revalidated by Last-Modified"},
 		{&usualRules, 200, `Etag: "a"`, "", "stale at once because nothing says for how long; then revalidated by ETag"},
-		{&usualRules, 200, "Cache-Control: max-age=60|Age: 20", "", "fresh for 60 s because max-age=60, of which 20 s are over; then fetched anew: it has no ETag or Last-Modified"},
-		{&usualRules, 200, `Cache-Control: max-age=60|Age: 61|Etag: "a"`, "", "stale at once: it is 61 s old already, and fresh for 60 s because max-age=60; then revalidated by ETag"},
+		{&usualRules, 200, "Cache-Control: max-age=60|Age: 20", "", "fresh for a minute because max-age=60, of which 20 s are over; then fetched anew: it has no ETag or Last-Modified"},
+		{&usualRules, 200, `Cache-Control: max-age=60|Age: 61|Etag: "a"`, "", "stale at once: it is 61 s old already, and fresh for a minute because max-age=60; then revalidated by ETag"},
 		{&usualRules, 200, `Cache-Control: no-cache, max-age=60|Etag: "a"`, "", "stored, but revalidated before each use because of no-cache; then revalidated by ETag"},
 		{&usualRules, 200, `Cache-Control: max-age=5, must-revalidate|Etag: "a"`, "", "fresh for 5 s because max-age=5; then revalidated by ETag; never served stale because of must-revalidate"},
 		{&usualRules, 200, `Cache-Control: max-age=5, proxy-revalidate|Etag: "a"`, "", "fresh for 5 s because max-age=5; then revalidated by ETag; never served stale because of proxy-revalidate"},
 		{
 			&own, 200, `Etag: "a"|Vary: user-agent, Accept-Language, accept`, "",
-			"fresh for 60 s because cache: default has 60 s for status 200; then revalidated by ETag; served stale for 30 s while it is fetched again (stale-while-revalidate); " +
+			"fresh for a minute because cache: default has a minute for status 200; then revalidated by ETag; served stale for 30 s while it is fetched again (stale-while-revalidate); " +
 				"served stale for 2 d while the API fails (stale-if-error); for requests with the same Accept, Accept-Language",
 		},
-		{&own, 200, `Cache-Control: max-age=86400, stale-while-revalidate=0, stale-if-error=0`, "", "fresh for 60 min because max-age=86400, bounded by cache: most; then fetched anew: it has no ETag or Last-Modified"},
+		{&own, 200, `Cache-Control: max-age=86400, stale-while-revalidate=0, stale-if-error=0`, "", "fresh for an hour because max-age=86400, bounded by cache: most; then fetched anew: it has no ETag or Last-Modified"},
 		{&own, 201, "", "", "not stored because cache: default has 0 s for status 201, and it has no ETag or Last-Modified to be revalidated by"},
 
 		{&usualRules, 200, "Cache-Control: no-store", "", "not stored because of no-store"},
 		{&usualRules, 200, "Cache-Control: private, max-age=60", "", "not stored because of private"},
 		{&usualRules, 200, "", "", "not stored because nothing says for how long, and it has no ETag or Last-Modified to be revalidated by"},
 		{&usualRules, 200, "Cache-Control: max-age=0", "", "not stored because max-age=0, and it has no ETag or Last-Modified to be revalidated by"},
-		{&usualRules, 200, "Cache-Control: max-age=60|Age: 60", "", "not stored because it is 60 s old already, and fresh for 60 s because max-age=60, and it has no ETag or Last-Modified to be revalidated by"},
+		{&usualRules, 200, "Cache-Control: max-age=60|Age: 60", "", "not stored because it is a minute old already, and fresh for a minute because max-age=60, and it has no ETag or Last-Modified to be revalidated by"},
 		{&usualRules, 200, "Cache-Control: max-age=60|Vary: *", "", "not stored because of Vary: *"},
 		{&usualRules, 200, `Etag: "a"|Set-Cookie: a=b`, "", "not stored because it sets a cookie, and does not say for how long it is fresh"},
 		{&own, 200, "Cache-Control: max-age=60|Set-Cookie: a=b", "", "not stored because it sets a cookie (cache: cookies: never)"},
@@ -81,8 +81,8 @@ func TestExplainRules(t *testing.T) {
 	for _, line := range own.Explain() {
 		got = append(got, line.EN())
 	}
-	want := "fresh for as long as the response says, by the first that it has of CDN-Cache-Control, Cache-Control, Expires; a 404 that says nothing: fresh for 60 s (cache: default); " +
-		"any other that says nothing: fresh for 0.1 of the time since its Last-Modified, at most 24 h (cache: heuristic); never for longer than 60 min (cache: most); " +
+	want := "fresh for as long as the response says, by the first that it has of CDN-Cache-Control, Cache-Control, Expires; a 404 that says nothing: fresh for a minute (cache: default); " +
+		"any other that says nothing: fresh for 10 % of the time since its Last-Modified, at most a day (cache: heuristic); never for longer than an hour (cache: most); " +
 		"where it says nothing: served stale for 2 d while the API fails (stale-if-error); not stored where it sets a cookie (cache: cookies: never)"
 	if got := strings.Join(got, "; "); got != want {
 		t.Errorf("%s, want\n%s", got, want)

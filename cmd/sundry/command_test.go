@@ -91,6 +91,15 @@ func TestCommandLineMistakes(t *testing.T) {
 	}
 }
 
+// TestTryTellsAFailureOnce: what each source said is in its attempt, and not again at the end.
+func TestTryTellsAFailureOnce(t *testing.T) {
+	t.Parallel()
+	out, _, err := call(t, onlyIn(t, "60s"), "try", "--replay", "--replay-fault", "60s=error:1", "60s")
+	if !strings.Contains(out, "  error            replay:60s-static: unavailable: injected fault") || err == nil || err.Error() != "60s: no answer: unavailable" {
+		t.Errorf("%v after\n%s", err, out)
+	}
+}
+
 func TestTryShowsEachStage(t *testing.T) {
 	t.Parallel()
 	out, _, err := call(t, nil, "try", "--replay", "--replay-fault", "60s/60s-mirror=status:503", "60s")

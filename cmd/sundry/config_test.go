@@ -166,6 +166,16 @@ func TestUnknownVariablesAreMistakes(t *testing.T) {
 			}
 		}
 	}
+	mistaken := map[string]string{
+		"SUNDRY_LISTENN": "x", "SUNDRY_OWN_KEY": "x", "SUNDRY_KDNIAO_KEY": "x",
+		"SUNDRY_CONFIG": write(t, t.TempDir(), "sundry.yaml", "endpoints: {ipp: {off: true}}\n"),
+	}
+	own := t.TempDir()
+	write(t, own, "own.yaml", "version: 1\nname: own\nsources: [{name: own, secrets: {key: SUNDRY_OWN_KEY}}]\n")
+	_, errs, _ := call(t, mistaken, "check", "--catalog", own)
+	if !strings.Contains(errs, "endpoints: ipp: not an endpoint") || !strings.Contains(errs, "\nSUNDRY_LISTENN: unknown variable; did you mean SUNDRY_LISTEN?\n") || strings.Count(errs, "unknown variable") != 1 {
+		t.Errorf("beside other mistakes: %s", errs)
+	}
 	known := map[string]string{}
 	for _, name := range []string{
 		"SUNDRY_CONFIG", "SUNDRY_ADMIN_TOKEN", "SUNDRY_ADMIN_TOKEN_FILE", "SUNDRY_KUAIDI100_KEY", "SUNDRY_KDNIAO_KEY_FILE", "SUNDRY_UAPIS_KEY", "SUNDRY_REDIS_URL_FILE",

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -273,6 +274,30 @@ func TestSamplesWaitForTheDrain(t *testing.T) {
 		}
 		if delay, all := find(`SUNDRY_DRAIN_DELAY(?:=|: |, value: )(\d+)s`), find(wait); delay < time.Second || all < delay+own {
 			t.Errorf("%s: stopped after %s, of which %s is the delay and %s are ours", file, all, delay, own)
+		}
+	}
+}
+
+// TestSamplesCollectBelowTheLimit: GOMEMLIMIT is just below 80 % of the memory that the same file allows.
+func TestSamplesCollectBelowTheLimit(t *testing.T) {
+	t.Parallel()
+	for file, limits := range map[string][2]string{
+		"sizing.md":                       {`GOMEMLIMIT(?s:.*?)(\d+) MiB of \d+`, `GOMEMLIMIT(?s:.*?)\d+ MiB of (\d+)`},
+		"deploy.md":                       {`GOMEMLIMIT=(\d+)MiB`, `-m (\d+)m`},
+		"deploy.zh-CN.md":                 {`GOMEMLIMIT=(\d+)MiB`, `-m (\d+)m`},
+		"systemd/sundry.service":          {`GOMEMLIMIT=(\d+)MiB`, `MemoryMax=(\d+)M`},
+		"kubernetes/base/deployment.yaml": {`GOMEMLIMIT, value: (\d+)MiB`, `limits: {memory: (\d+)Mi}`},
+		"../docker-compose.yml":           {`GOMEMLIMIT:-(\d+)MiB`, `GOMEMLIMIT(?s:.*?)mem_limit: (\d+)m`},
+	} {
+		text := readFile(t, filepath.Join(samples, file))
+		var found [2]int
+		for i, pattern := range limits {
+			if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
+				found[i], _ = strconv.Atoi(m[1])
+			}
+		}
+		if share := float64(found[0]) / float64(found[1]); share < 0.75 || share > 0.8 || found[1] == 0 {
+			t.Errorf("%s: %d of %d MiB", file, found[0], found[1])
 		}
 	}
 }

@@ -236,7 +236,7 @@ func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map
 	env.Data, env.Secret = in.files.Data(), in.secret
 	set, err := in.files.Compile(in.options(changed), env)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, in.config.UnknownVariables(in.files.Variables()))
 	}
 	if in.alone {
 		return set, nil

@@ -43,7 +43,7 @@ func (t *tryCmd) Run(w *process) error {
 	start := time.Now()
 	content, err := load.Load(w.ctx, false)
 	if err != nil {
-		return err
+		return out.failure(t.Endpoint, err)
 	}
 	out.content(&content, time.Since(start))
 	return out.err
@@ -97,6 +97,8 @@ type printer struct {
 	others []words.Text
 	// hide redacts the secrets of the attempts so far.
 	hide []*redact.Redactor
+	// failed is whether the last attempt did, whose error is shown with it.
+	failed bool
 }
 
 // clean is a text without the secrets of any attempt.
@@ -132,9 +134,17 @@ func (p *printer) attempt(a upstreams.AttemptReport) {
 		color = green
 	}
 	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, a.Result), a.Took.Round(time.Millisecond)))
-	if a.Err != nil {
+	if p.failed = a.Err != nil; p.failed {
 		p.row("error", a.Err.Error())
 	}
+}
+
+// failure is what is left to say of a call that failed.
+func (p *printer) failure(endpoint string, err error) error {
+	if !p.failed {
+		return err
+	}
+	return words.Errorf("%s: no answer: %s", "%s：没有响应：%s", endpoint, upstreams.KindOf(err))
 }
 
 // stage is a stage's detail on one line: data with its fields as answers have them,

@@ -59,7 +59,7 @@ func TestTryOfAnAPI(t *testing.T) {
 	}{
 		{"", "/kept?x=1", []string{
 			"origin GET http://" + origin + "/v1/kept?x=1\n  sent             Host: inner.example\n", "X-Api-Key: k-***\n", "answer 200 OK in ",
-			"Cache-Status: sundry; fwd=uri-miss; stored\n", "  caching          fresh for 60 s because max-age=60\n                   then revalidated by ETag\n", "    /v1/kept?x=1 k-***\n",
+			"Cache-Status: sundry; fwd=uri-miss; stored\n", "  caching          fresh for a minute because max-age=60\n                   then revalidated by ETag\n", "    /v1/kept?x=1 k-***\n",
 		}, "Server:", ""},
 		{"  cache: {drop: [x], sort: true}\n", "/kept?x=1&b=2&a=1", []string{"/v1/kept?a=1&b=2\n"}, "x=1", ""},
 		{"", "/secret", []string{"  caching          not stored because of no-store\n"}, "", ""},

@@ -140,16 +140,30 @@ func TestKubernetesNamesMeet(t *testing.T) {
 				t.Errorf("%v does not select the pod", s)
 			}
 		}
-		if ref := c.scalers[0].Spec.ScaleTargetRef; ref.Kind != "Deployment" || ref.Name != d.Name || ref.APIVersion != "apps/v1" || *c.scalers[0].Spec.MinReplicas < 2 {
-			t.Errorf("the autoscaler scales %+v", ref)
-		}
-		if d.Spec.Replicas != nil {
-			t.Error("replicas would undo what the autoscaler decides")
-		}
+		checkScale(t, c)
 		if used := pod.Spec.Volumes[0].ConfigMap.Name; used != c.configs[0].Name || c.configs[0].Data["sundry.yaml"] == "" {
 			t.Errorf("the pod mounts %s, the configuration is %s", used, c.configs[0].Name)
 		}
 	})
+}
+
+// checkScale: at least two pods, by the autoscaler or by the deployment, but never by both.
+func checkScale(t *testing.T, c *cluster) {
+	t.Helper()
+	d := c.deployments[0]
+	if len(c.scalers) == 0 {
+		if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 {
+			t.Error("a single pod, and no autoscaler")
+		}
+		return
+	}
+	spec := c.scalers[0].Spec
+	if ref := spec.ScaleTargetRef; ref.Kind != "Deployment" || ref.Name != d.Name || ref.APIVersion != "apps/v1" || *spec.MinReplicas < 2 {
+		t.Errorf("the autoscaler scales %+v", ref)
+	}
+	if d.Spec.Replicas != nil {
+		t.Error("replicas would undo what the autoscaler decides")
+	}
 }
 
 // TestKubernetesIngressLeadsToTheService, by a name that Sundry knows for its own.

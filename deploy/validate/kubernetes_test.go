@@ -112,7 +112,7 @@ func build(t *testing.T, dir string) *cluster {
 		}
 		c.add(t, o)
 	}
-	if len(c.deployments) != 1 || len(c.scalers) != 1 || len(c.budgets) != 1 || len(c.policies) != 1 || len(c.configs) != 1 {
+	if len(c.deployments) != 1 || len(c.budgets) != 1 || len(c.policies) != 1 || len(c.configs) != 1 {
 		t.Fatalf("not one of each: %+v", c)
 	}
 	return c
@@ -145,12 +145,15 @@ func TestKubernetesFilesAreAllUsed(t *testing.T) {
 		if len(c.alerts) > 0 {
 			kinds = append(kinds, "alerts")
 		}
+		if len(c.scalers) > 0 {
+			kinds = append(kinds, "autoscaler")
+		}
 		if len(c.services) != 2 {
 			t.Errorf("%s: %d services", dir, len(c.services))
 		}
 	}
-	if !slices.Contains(kinds, "monitor") || !slices.Contains(kinds, "alerts") {
-		t.Errorf("no overlay has all of the component prometheus-operator: %q", kinds)
+	if !slices.Contains(kinds, "monitor") || !slices.Contains(kinds, "alerts") || !slices.Contains(kinds, "autoscaler") {
+		t.Errorf("no overlay has all of the components prometheus-operator and autoscaler: %q", kinds)
 	}
 	files, err := filepath.Glob(filepath.Join(root, "base/*.yaml"))
 	if err != nil {

@@ -42,6 +42,26 @@ func readVariables(dir string) (files []catalogFile, err error) {
 	return files, err
 }
 
+// mentioned finds the names of variables in a text, comments included.
+var mentioned = regexp.MustCompile(`\bSUNDRY_[A-Z0-9_]+`)
+
+// Variables are the names of all variables in the files, for those that do not compile.
+func (f *Files) Variables() (names []string) {
+	add := func(file catalogFile) {
+		names = append(names, mentioned.FindAllString(string(file.data), -1)...)
+	}
+	for _, file := range f.specs {
+		add(file)
+		for _, part := range file.parts {
+			add(part)
+		}
+	}
+	for _, file := range slices.AppendSeq(slices.Clone(f.variables), maps.Values(f.shared)) {
+		add(file)
+	}
+	return names
+}
+
 // compileVariables decodes the files; a later one overrides an earlier one.
 func compileVariables(files []catalogFile) (map[string]upstreams.Variable, []error) {
 	all := map[string]upstreams.Variable{}

@@ -5,6 +5,7 @@ import { t } from "./language.js";
 const dialog = document.getElementById("dialog");
 const outcome = document.getElementById("outcome");
 let fading, opened = 0;
+addEventListener("hashchange", () => dialog.close()); // it is about the tab that is left
 
 // notify shows an outcome, also to screen readers.
 export function notify(text, bad = false) {

@@ -44,7 +44,7 @@ export function view({ endpoints, entries, total, bytes: size, parts = [] }, { r
       h("label", null, t("Key contains"), " ", h("input", { id: "cache-filter", type: "search", value: filter, oninput: narrow, autocomplete: "off", spellcheck: "false" })),
       h("span", { class: "push row" },
         button(t("Purge endpoint…"), t("Make all entries of this endpoint stale, or remove them"), () => purge(name, "", refresh), { key: "one" }),
-        button(t("Purge everything…"), t("Make all entries of all endpoints stale, or remove them"), () => purge("*", "", refresh), { key: "all", class: "danger" }))),
+        button(t("Purge everything…"), t("Make all entries of all endpoints and APIs stale, or remove them"), () => purge("*", "", refresh), { key: "all", class: "danger" }))),
     h("p", { class: "soft" }, t("{entries} in this instance's memory, {size}.", { entries: plural(total, "entry", "entries"), size: bytes(size) }), beside(parts), personal && [" ", badge("plain", "◇", t("personal"), t("Bodies are not shown, and keys are hashed"))],
       filter && t(" {n} key of the {all} listed contains “{filter}”.| {n} keys of the {all} listed contain “{filter}”.", { n: rows.length, all: entries.length, filter })),
     table(t("Entries of {name}", { name }), [t("Key"), t("State"), t("Age"), t("Fresh for"), t("Source"), t("Size"), t("Actions")], rows.map((e) => ({ key: e.key, cells: cells(name, e, refresh) })), t("Nothing is cached here."), { name: "entries" }),

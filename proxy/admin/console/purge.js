@@ -37,7 +37,7 @@ export function purge(endpoint, key, refresh, of = {}) {
     } });
     return h("label", { class: "choice" }, input, h("span", null, h("strong", null, label), h("span", { class: "soft" }, ` – ${what}`)));
   };
-  const what = key || of.url || (of.prefix && `${of.prefix}…`) || (of.tag && t("tag {tag}", { tag: of.tag })) || (endpoint === "*" ? t("all endpoints") : t("all of {name}", { name: endpoint }));
+  const what = key || of.url || (of.prefix && `${of.prefix}…`) || (of.tag && t("tag {tag}", { tag: of.tag })) || (endpoint === "*" ? t("all endpoints and APIs") : t("all of {name}", { name: endpoint }));
   dialog = openDialog({
     title: key ? t("Drop an entry") : endpoint === "*" ? t("Purge everything") : t("Purge {name}", { name: endpoint }),
     action: key ? t("Drop") : t("Purge"), danger: true, done: refresh,
