@@ -11,6 +11,7 @@ import (
 
 	"sundry/cache/entry"
 	"sundry/metrics/words"
+	"sundry/proxy/explain"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -58,7 +59,7 @@ func (t *tryCmd) input(set *catalog.Catalog, in i18n.Language) (*catalog.Loader,
 	for _, p := range t.Params {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, words.Errorf("parameter %q: expected name=value", "参数 %q：应为 名称=值", p)
+			return nil, words.Errorf("parameter %q: expected name=value", "参数%q：应为 名称=值", p)
 		}
 		if err := checkParameter(e, name); err != nil {
 			return nil, err
@@ -131,7 +132,7 @@ func (p *printer) attempt(a upstreams.AttemptReport) {
 	if a.Err == nil {
 		color = green
 	}
-	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, a.Result), a.Took.Round(time.Millisecond)))
+	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, p.w.language().Of(explain.ResultWord(a.Result))), a.Took.Round(time.Millisecond)))
 	if a.Err != nil {
 		p.row("error", a.Err.Error())
 	}
