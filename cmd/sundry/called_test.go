@@ -37,7 +37,7 @@ func TestCommandsAreShownAsTheyAreTyped(t *testing.T) {
 		"doctor a=b": "such as in bin/sundry doctor kd ",
 	} {
 		var said bytes.Buffer
-		report(&said, w.called(), execute(w, strings.Fields(line)))
+		report(&said, w.called(), w.language(), execute(w, strings.Fields(line)))
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q: no %q in\n%s", line, want, &said)
 		}

@@ -31,7 +31,7 @@ func (c *checkCmd) Run(w *process) error {
 	}
 	warn(w, hints)
 	if err != nil {
-		_, _ = fmt.Fprintln(w.stderr, err)
+		_, _ = fmt.Fprintln(w.stderr, inLanguage(err, w.language()))
 		return misconfigured(errors.New(w.say("check failed", "检查未通过")))
 	}
 	warn(w, uncacheablePictures(l.set, l.config.Cache.Memory))
@@ -48,9 +48,9 @@ func (c *checkCmd) Run(w *process) error {
 	return err
 }
 
-func warn[T any](w *process, all []T) {
+func warn[T error](w *process, all []T) {
 	for _, one := range all {
-		_, _ = fmt.Fprintln(w.stderr, w.paletteOf(w.stderr).paint(yellow, w.say("warning:", "警告：")), one)
+		_, _ = fmt.Fprintln(w.stderr, w.paletteOf(w.stderr).paint(yellow, w.say("warning:", "警告：")), inLanguage(one, w.language()))
 	}
 }
 

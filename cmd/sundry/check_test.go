@@ -113,7 +113,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		{"x\" | md5", "x\" | md5(.)", "there is a function md5, but not with 1 arguments, for example"},
 		{"{if: .code != 0", "{if: '.code | tostring | test(\"^(0\")'", `jokes.yaml:33: jq: test: error parsing regexp: missing closing ): ` + "`^(0`" + `, at column 25 of`},
 		{"{title, by", "{title: $param.id, by", "jokes.yaml:36: jq: variable not defined: $param, at column 11 of"},
-		{"json: .}", "json: '.x['}", `jokes.yaml:16: jq: unexpected EOF, at column 4 of ".x["`},
+		{"json: .}", "json: '.x['}", `jokes.yaml:16: jq: the program ends too early; expected what follows, such as ), ], } or end, at column 4 of ".x["`},
 		// Rules, times, parameters.
 		{"status: [404]", "status: [4040]", "jokes.yaml:32: judge rule: status: there is no status 4040; expected 100 to 599, for example [404]"},
 		{"is: unavailable", "is: unavail", `jokes.yaml:33: sources[0].judge[1].is: expected success, negative`},

@@ -68,7 +68,7 @@ func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
 	for _, want := range []string{
 		"one.yaml:2: name: expected the name of the file, \"one\", got \"other\"", "one.yaml:3: group: expected one of images, media, lookups, text, or one of your own as in {name: tools, en: Tools, zh: 工具}, got \"music\"",
 		"one.yaml:2: summary: expected a sentence", "one.yaml:5: param n: expected min and max for an int", "one.yaml:7: cache.class: expected shared",
-		"one.yaml:8: cache: until: calendar", "one.yaml:10: jq: unexpected EOF", "one.yaml:11: form \"two\": expected exactly one of",
+		"one.yaml:8: cache: until: calendar", "one.yaml:10: jq: the program ends too early", "one.yaml:11: form \"two\": expected exactly one of",
 		"chain main: no sources", "two.yaml:3: unknown key nonsense", "two.yaml:5:",
 		"sundry.conf:2: endpoints: nope: not an endpoint", "sundry.conf:5: ", "sundry.conf:6: unknown key unknown",
 	} {
@@ -284,7 +284,7 @@ func dependencies() map[string][]string {
 		"cache/policy":            {"cache/entry"},
 		"cache/advise":            {"cache", "cache/durable", "cache/entry", "cache/policy", "metrics", "metrics/words"},
 		"cache/far":               {"cache/entry", "cache/jitter", "metrics"},
-		"upstreams/scaffold":      {"upstreams/lib/chinatime", "upstreams/httpsource", "upstreams/lib/plainjson", "upstreams/lib/redact"},
+		"upstreams/scaffold":      {"metrics/words", "upstreams/lib/chinatime", "upstreams/httpsource", "upstreams/lib/plainjson", "upstreams/lib/redact"},
 		"upstreams/lib/favicon":   {"upstreams/lib/guard", "upstreams/lib/pixels", "upstreams/lib/webpage", "metrics/words"},
 		"upstreams/lib/idcard":    {"upstreams/lib/chinatime", "metrics/words"},
 		"upstreams/lib/ipcard":    {"upstreams/lib/chinatime"},
@@ -297,13 +297,13 @@ func dependencies() map[string][]string {
 		"upstreams/loop":       {},
 		"upstreams/host":       {"cache/jitter", "metrics"},
 		"upstreams/fields":     {"upstreams/lib/chinatime"},
-		"upstreams/jq":         {"upstreams/lib/chinatime", "upstreams/declare", "upstreams/fields", "upstreams/lib/geoip", "upstreams/lib/sharelink", "upstreams/lib/signing", "upstreams/lib/tracking"},
+		"upstreams/jq":         {"metrics/words", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/fields", "upstreams/lib/geoip", "upstreams/lib/sharelink", "upstreams/lib/signing", "upstreams/lib/tracking"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/fields", "upstreams/lib/geoip", "upstreams/lib/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/lib/redact", "upstreams/lib/shape", "metrics/words",
 		},
 		"upstreams/envtest": {"upstreams", "upstreams/lib/guard"},
-		"upstreams/replay":  {"upstreams", "upstreams/lib/chinatime", "upstreams/lib/minecraft"},
+		"upstreams/replay":  {"metrics/words", "upstreams", "upstreams/lib/chinatime", "upstreams/lib/minecraft"},
 		"upstreams/httpsource": {
 			"upstreams", "upstreams/declare", "upstreams/lib/guard", "upstreams/host", "upstreams/jq", "upstreams/lib/pixels", "upstreams/lib/plainjson", "upstreams/lib/redact",
 			"upstreams/lib/sharelink", "upstreams/lib/webpage",
@@ -355,7 +355,7 @@ func dependencies() map[string][]string {
 		"proxy/logmarks":   {"cache/durable", "cache/far", "proxy"},
 		"proxy/requestlog": {"cache/advise", "proxy", "upstreams/catalog"},
 		"cmd/sundry/internal/config": {
-			"cache", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/loop",
+			"metrics/words", "cache", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/loop",
 		},
 		"cmd/sundry": nil, // anything
 	}

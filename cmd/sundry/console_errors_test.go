@@ -77,17 +77,17 @@ func adminErrors() []refused {
 	operator := func(name string) []string { return []string{"X-Sundry-Operator", name} }
 	long := strings.Repeat("x", 9<<10)
 	return []refused{
-		{method: get, path: "/admin/api/endpoints/nope/entries", status: 404, en: `endpoint "nope" not found`, zh: `没有接口 "nope"`},
-		{method: get, path: "/admin/api/endpoints/nope/declaration", status: 404, en: `endpoint "nope" not found`, zh: `没有接口 "nope"`},
-		{method: get, path: "/admin/api/endpoints/ip/entry?key=k", status: 404, en: `entry "k" not found`, zh: `没有条目 "k"`},
-		{method: post, path: "/admin/api/failures/99/retry", status: 404, en: `failure "99" not found`, zh: `没有失败的尝试 "99"`},
-		{method: post, path: "/admin/api/audit/x/undo", status: 404, en: `change "x" not found`, zh: `没有更改 "x"`},
+		{method: get, path: "/admin/api/endpoints/nope/entries", status: 404, en: `endpoint "nope" not found`, zh: `没有接口“nope”`},
+		{method: get, path: "/admin/api/endpoints/nope/declaration", status: 404, en: `endpoint "nope" not found`, zh: `没有接口“nope”`},
+		{method: get, path: "/admin/api/endpoints/ip/entry?key=k", status: 404, en: `entry "k" not found`, zh: `没有条目“k”`},
+		{method: post, path: "/admin/api/failures/99/retry", status: 404, en: `failure "99" not found`, zh: `没有失败的尝试“99”`},
+		{method: post, path: "/admin/api/audit/x/undo", status: 404, en: `change "x" not found`, zh: `没有更改“x”`},
 		{method: post, path: "/admin/api/audit/99/undo", status: 400, en: "change 99 is not in the audit log", zh: "审计日志中没有更改 99"},
 		{method: post, path: "/admin/api/audit/1/undo", status: 400, en: "change 1: a purge cannot be undone", zh: "更改 1：purge 不能撤销"},
-		{method: post, path: "/admin/api/upstreams/nope", body: `{"do":"open"}`, status: 404, en: `upstream host "nope" not found`, zh: `没有上游主机 "nope"`},
-		{method: post, path: "/admin/api/upstreams/api.ip.sb", body: `{"do":"trip"}`, status: 400, en: `do: "trip": expected open, closed, auto or reset`, zh: `do：不能是 "trip"，应为 open、closed、auto 或 reset`},
-		{method: put, path: ipCache, body: `{"set":{"ttl":"2h"},"for":"soon"}`, status: 400, en: `for: "soon": expected a duration of at least 1s, such as 10m or 2h`, zh: `for：不能是 "soon"，应为至少 1s 的时长，例如 10m 或 2h`},
-		{method: put, path: ipCache, body: `{"set":{"ttl":"soon"}}`, status: 400, en: `ttl: "soon": expected a duration such as 90s, 6h or 30d`, zh: `ttl：不能是 "soon"，应为时长，例如 90s、6h 或 30d`},
+		{method: post, path: "/admin/api/upstreams/nope", body: `{"do":"open"}`, status: 404, en: `upstream host "nope" not found`, zh: `没有上游主机“nope”`},
+		{method: post, path: "/admin/api/upstreams/api.ip.sb", body: `{"do":"trip"}`, status: 400, en: `do: "trip": expected open, closed, auto or reset`, zh: `do：不能是“trip”，应为 open、closed、auto 或 reset`},
+		{method: put, path: ipCache, body: `{"set":{"ttl":"2h"},"for":"soon"}`, status: 400, en: `for: "soon": expected a duration of at least 1s, such as 10m or 2h`, zh: `for：不能是“soon”，应为至少 1s 的时长，例如 10m 或 2h`},
+		{method: put, path: ipCache, body: `{"set":{"ttl":"soon"}}`, status: 400, en: `ttl: "soon": expected a duration such as 90s, 6h or 30d`, zh: `ttl：不能是“soon”，应为时长，例如 90s、6h 或 30d`},
 		{method: put, path: ipCache, body: `{"set":{"ttl":"400d"}}`, status: 400, en: "ttl: expected 1s to 366d, got 400d", zh: "ttl：应在 1s 到 366d 之间，而不是 400d"},
 		{method: put, path: ipCache, body: `{"set":{"class":"1h"}}`, status: 400, en: "class: cannot be changed while the service runs; expected one of ttl, …", zh: "class：运行中不能更改，应为以下之一：ttl、…"},
 		{method: put, path: ipCache, body: `{"set":{}}`, status: 400, en: `set: expected cache settings, as in {"set":{"ttl":"2h"},"for":"1h"}`, zh: `set：应为缓存设置，例如 {"set":{"ttl":"2h"},"for":"1h"}`},
@@ -99,14 +99,14 @@ func adminErrors() []refused {
 		{method: put, path: ipCache, body: `{"set":{"ttl":"2h"}}`, header: operator("%zz"), status: 400, en: "X-Sundry-Operator: expected percent-encoded UTF-8", zh: "X-Sundry-Operator：应为百分号编码的 UTF-8"},
 		{method: put, path: ipCache, body: `{"set":{"ttl":"2h"}}`, header: operator("%07"), status: 400, en: "name of the operator: expected printable characters", zh: "运维的名字：只能有可显示的字符"},
 		{method: put, path: ipCache, body: `{"set":{"ttl":"2h"}}`, header: operator(long[:41]), status: 400, en: "name of the operator: expected at most 40 characters", zh: "运维的名字：最多 40 个字符"},
-		{method: put, path: ipCache, body: `{"set":{"ttl":"2h"}}`, header: operator("autopilot"), status: 400, en: `name of the operator: "autopilot" stands for what no operator did`, zh: `运维的名字：不能是 "autopilot"，它表示并非由运维所作的更改`},
-		{method: post, path: "/admin/api/purge", body: `{"endpoint":"ip","mode":"all"}`, status: 400, en: `mode: "all": expected soft (entries become stale) or hard (entries are gone)`, zh: `mode：不能是 "all"，应为 soft（条目变为过期）或 hard（条目不能再用）`},
+		{method: put, path: ipCache, body: `{"set":{"ttl":"2h"}}`, header: operator("autopilot"), status: 400, en: `name of the operator: "autopilot" stands for what no operator did`, zh: `运维的名字：不能是“autopilot”，它表示并非由运维所作的更改`},
+		{method: post, path: "/admin/api/purge", body: `{"endpoint":"ip","mode":"all"}`, status: 400, en: `mode: "all": expected soft (entries become stale) or hard (entries are gone)`, zh: `mode：不能是“all”，应为 soft（条目变为过期）或 hard（条目不能再用）`},
 		{method: post, path: "/admin/api/purge", body: `{"endpoint":"ip","key":"x"}`, status: 400, en: "key: not a cache key of ip", zh: "key：不是 ip 的缓存键"},
 		{method: post, path: "/admin/api/endpoints/ip/try", body: `{"params":{"ip":"` + long + `"}}`, status: 400, en: "params: expected at most 8192 bytes, got …", zh: "params：最多 8192 字节，而不是 …"},
-		{method: get, path: "/admin/api/endpoints/ip/advice?ttl=soon", status: 400, en: `ttl: "soon": expected a duration such as 90s, 6h or 30d`, zh: `ttl：不能是 "soon"，应为时长，例如 90s、6h 或 30d`},
+		{method: get, path: "/admin/api/endpoints/ip/advice?ttl=soon", status: 400, en: `ttl: "soon": expected a duration such as 90s, 6h or 30d`, zh: `ttl：不能是“soon”，应为时长，例如 90s、6h 或 30d`},
 		{method: get, path: "/admin/api/endpoints/sfz/advice", status: 400, en: "sfz is not cached, so there is nothing to advise", zh: "sfz 不缓存，因此没有可以建议的"},
-		{method: put, path: ipCache, body: `{"set":{"target":"2%"}}`, status: 400, en: `target: "2%": expected old=2% (…`, zh: `target：不能是 "2%"，应为 old=2%（…`},
-		{method: put, path: ipCache, body: `{"set":{"autopilot":"1h"}}`, status: 400, en: `autopilot: "1h": expected off, or …`, zh: `autopilot：不能是 "1h"，应为 off，…`},
+		{method: put, path: ipCache, body: `{"set":{"target":"2%"}}`, status: 400, en: `target: "2%": expected old=2% (…`, zh: `target：不能是“2%”，应为 old=2%（…`},
+		{method: put, path: ipCache, body: `{"set":{"autopilot":"1h"}}`, status: 400, en: `autopilot: "1h": expected off, or …`, zh: `autopilot：不能是“1h”，应为 off，…`},
 		{method: get, path: "/admin/api/endpoints/ip/advice?ttl=1h" + strings.Repeat("&ttl=1h", 20), status: 400, en: "21 TTLs: expected at most …", zh: "ttl 有 21 个，最多 …"},
 		{method: post, path: "/admin/api/reload", header: []string{"Origin", "http://evil.example"}, status: 403, en: "requests from pages of other origins are refused", zh: "拒绝来自其他源的网页的请求"},
 		{method: get, path: "/admin/api/overview", header: []string{"Sec-Fetch-Site", "cross-site"}, status: 403, en: "requests from pages of other origins are refused", zh: "拒绝来自其他源的网页的请求"},
@@ -122,7 +122,7 @@ func TestErrorsOfTheAdminAPIAreInBothLanguages(t *testing.T) {
 		row.check(t, p.admin)
 	}
 	asked := refused{method: http.MethodGet, path: "/admin/api/endpoints/nope/entries?lang=zh"}
-	if resp, got := asked.asked(t, p.admin, "en"); got != `没有接口 "nope"` || resp.Header.Get("Vary") != "" {
+	if resp, got := asked.asked(t, p.admin, "en"); got != `没有接口“nope”` || resp.Header.Get("Vary") != "" {
 		t.Errorf("lang=zh: %q, Vary %q", got, resp.Header.Get("Vary"))
 	}
 }

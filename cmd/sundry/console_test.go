@@ -298,6 +298,7 @@ func (b *browser) try(t *testing.T) {
 	b.until(`document.querySelector("dialog img.picture").naturalWidth > 100`)
 	b.keys(kb.Escape)
 	b.press(`button[aria-label="Try… qrcode"]`)
+	b.until(`document.activeElement.name === "text"`)
 	b.run(chromedp.Evaluate[chromedp.Void](`location.hash = "#cache"`)) // as the browser's Back does
 	b.until(`document.getElementById("panel").dataset.tab === "cache" && !document.getElementById("dialog").open`)
 	b.tab("endpoints")

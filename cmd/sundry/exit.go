@@ -8,7 +8,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 )
 
@@ -55,11 +54,10 @@ func statusOf(err error) int {
 	return statusFailed
 }
 
-// misuse is a mistake in the command line, with the command that was meant, and the language in which it is told.
+// misuse is a mistake in the command line, with the command that was meant.
 type misuse struct {
 	error
 	command *kong.Node
-	in      i18n.Language
 }
 
 // Unwrap returns the mistake.
@@ -68,25 +66,22 @@ func (m misuse) Unwrap() error { return m.error }
 // report prints an error. A mistake in the command line is followed by what is allowed
 // and an example, not by the whole usage, which would hide it. program is how the
 // commands in it begin.
-func report(out io.Writer, program string, err error) {
+func report(out io.Writer, program string, in i18n.Language, err error) {
+	says := inLanguage(err, in)
 	m, ok := errors.AsType[misuse](err)
 	if !ok {
-		_, _ = fmt.Fprintln(out, "sundry:", err)
+		_, _ = fmt.Fprintln(out, "sundry:", says)
 		return
 	}
-	says := err.Error()
-	if m.in == i18n.Chinese {
-		says = words.Of(err, words.Name(says)).ZH()
-	}
 	_, _ = fmt.Fprintf(out, "%s: %s\n", strings.TrimSpace("sundry "+m.command.Path()), says)
-	for _, line := range hints(&m, program) {
+	for _, line := range hints(&m, program, in) {
 		_, _ = fmt.Fprintln(out, " ", line)
 	}
 }
 
 // hints are what is allowed, an example, and where to read more.
-func hints(m *misuse, program string) []string {
-	n, say := m.command, m.in.Say
+func hints(m *misuse, program string, in i18n.Language) []string {
+	n, say := m.command, in.Say
 	if n.Parent == nil {
 		return []string{
 			say("Commands: ", "命令：") + namesOf(commands(n)), say("Example:  ", "示例：") + program + " serve --replay", say("More:     ", "详情：") + program + " help",

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"sundry/proxy/site/i18n"
 )
 
 // TestExitStatuses: a script tells by the status what is wrong, a person by the first
@@ -57,7 +59,7 @@ func TestExitStatuses(t *testing.T) {
 			}
 			var said bytes.Buffer
 			if err != nil {
-				report(&said, "sundry", err)
+				report(&said, "sundry", i18n.English, err)
 			}
 			if !strings.HasPrefix(said.String(), c.says) || !strings.Contains(said.String(), c.also) {
 				t.Errorf("said:\n%s", &said)

@@ -43,7 +43,7 @@ func isOurText(path string) bool {
 var (
 	unspaced = regexp.MustCompile(`\p{Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Han}`)
 	// together are escapes, verbs of formats, dates as services write them, and the names of two.
-	together = regexp.MustCompile(`\\+[nrt]|%[a-z]|[0-9]+年[0-9]+月[0-9]+日|快递100|每天60秒`)
+	together = regexp.MustCompile(`\\+[nrt]|%[.0-9]*[a-z]|[0-9]+年[0-9]+月[0-9]+日|快递100|每天60秒`)
 )
 
 // isSpaced reports whether Chinese words of our own stand apart from Latin ones and from

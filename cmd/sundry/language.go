@@ -11,6 +11,7 @@ import (
 
 	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
+	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 )
 
@@ -43,16 +44,42 @@ func (w *process) say(en, zh string, args ...any) string {
 	return w.language().Of(words.Sayf(en, zh, args...))
 }
 
+// inLanguage is what is said of an error in a language.
+func inLanguage(err error, in i18n.Language) string {
+	if in == i18n.Chinese {
+		return inChinese(err)
+	}
+	return err.Error()
+}
+
+// inChinese is what is said of an error, each of several in a line. One that has no words, or that is more than what it wraps, is
+// in English.
+func inChinese(err error) string {
+	switch e := err.(type) { //nolint:errorlint // see above
+	case exit:
+		return inChinese(e.error)
+	case misuse:
+		return inChinese(e.error)
+	case catalog.Mistake:
+		return e.Told().ZH()
+	case words.Teller:
+		return e.Words().ZH()
+	case interface{ Unwrap() []error }:
+		var lines []string
+		for _, one := range e.Unwrap() {
+			lines = append(lines, inChinese(one))
+		}
+		return strings.Join(lines, "\n")
+	}
+	return err.Error()
+}
+
 // expected adds to the message about an unknown name the nearest that is allowed, and all of them.
 func expected(name string, allowed []string) words.Text {
 	if len(allowed) == 0 {
 		return words.Say("; there are none", "；这里一个也没有")
 	}
-	list, near := "应为以下之一："+words.Names(allowed...).ZH(), declare.Nearest(name, allowed)
-	if near != "" {
-		list = "是不是 " + near + "？" + list
-	}
-	return words.Say(declare.Expected(name, allowed), "；"+list)
+	return declare.Expected(name, allowed)
 }
 
 const (
@@ -114,7 +141,7 @@ func helpIn(l i18n.Language) kong.HelpPrinter {
 // mistakeInChinese is one that the parser finds, from its words in English.
 func mistakeInChinese(text string) string {
 	return strings.NewReplacer("missing command", "缺少命令", "missing flags: ", "缺少选项：", "missing <", "缺少 <",
-		"unknown flag ", "没有选项 ", "unknown command ", "没有命令 ", "unexpected argument ", "多余的参数 ", "; did you mean ", "；是不是 ", `"?`, `"？`,
+		"unknown flag ", "没有选项 ", "unknown command ", "没有命令 ", "unexpected argument ", "多余的参数 ", `; did you mean "`, "；是不是“", `"?`, "”？",
 		": expected a value after it", "：后面应有一个值", " must be one of ", " 应为以下之一：", " but got ", "，而不是 ").Replace(text)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -70,40 +71,45 @@ func TestCommandsAreExplainedInChinese(t *testing.T) {
 	}
 }
 
-// TestTheCommandLineInChinese: its frames and what is wrong with it; flags, and mistakes in files, are in English.
+// TestTheCommandLineInChinese: its frames, what is wrong with it, and most of what is wrong in files; flags are in English.
 func TestTheCommandLineInChinese(t *testing.T) {
 	t.Parallel()
 	env := onlyIn(t, "dailywp", "ip")
 	env["SUNDRY_LANGUAGE"], env["SUNDRY_IPINFO_TOKEN"] = "zh", "x"
 	dir := t.TempDir()
 	reply := write(t, dir, "reply.json", `{"text":"a"}`)
+	bad := filepath.Dir(write(t, t.TempDir(), "bad.yaml", "naem: bad\ncache: {ttl: soon}\nparams: 7\n"))
 	for line, want := range map[string]string{
 		"":                      "sundry: 缺少命令\n  命令：serve, check, |\n  示例：sundry serve --replay\n  详情：sundry help\n",
-		"serv":                  `sundry: 没有命令 serv；是不是 "serve"？` + "\n",
-		"serve --lisen :80":     `sundry serve: 没有选项 --lisen；是不是 "--listen"？` + "\n  用法：sundry serve |\n  选项：--help, |\n  示例：sundry serve --replay\n  详情：sundry help serve\n",
+		"serv":                  `sundry: 没有命令 serv；是不是“serve”？` + "\n",
+		"serve --lisen :80":     `sundry serve: 没有选项 --lisen；是不是“--listen”？` + "\n  用法：sundry serve |\n  选项：--help, |\n  示例：sundry serve --replay\n  详情：sundry help serve\n",
 		"serve --to":            "sundry serve: --to：后面应有一个值\n",
 		"try":                   "sundry try: 缺少 <endpoint>\n",
 		"try --replay ipp":      "sundry try: 没有接口 ipp；是不是 ip？应为以下之一：dailywp、ip\n",
 		"try --replay ip foo=1": "sundry try: 没有参数 foo（接口 ip）；应为以下之一：ip、type、callback\n",
-		"try --replay ip foo":   `sundry try: 参数 "foo"：应为 名称=值` + "\n",
+		"try --replay ip foo":   `sundry try: 参数“foo”：应为 名称=值` + "\n",
 		"explain ip":            "sundry explain: 应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8\n",
 		"help nonsense":         "sundry help: 没有命令 nonsense；应为以下之一：serve、check、",
 		"help try":              "用法：sundry try <endpoint> |\n参数：\n  <endpoint> |\n选项：\n  -h, --help                 显示这份说明。\n      --version              输出版本和构建信息。\n",
 		"help":                  "\n命令：\n  serve |sundry <command> --help 说明一个命令。\n",
-		"try --replay ip ip=8.8.8.8": "数据源 replay:reserved\n  判定             skipped，用时 |\n  错误             replay:reserved: skipped\n数据源 replay:qifu\n  请求             GET https://|\n  回复             200 OK|" +
+		"try --replay ip ip=8.8.8.8": "数据源 replay:reserved\n  判定             已跳过，用时 |\n  错误             replay:reserved: skipped\n数据源 replay:qifu\n  请求             GET https://|\n  回复             200 OK|" +
 			"\n  数据             {|\n响应来自 replay:qifu，用时 |\n  type=json：200 application/json; charset=utf-8，378 字节\n",
-		"try --replay dailywp":             "，版次 20|\n其他格式（其数据源链未调用）：type=json、type=text",
-		"check":                            "通过：2 个接口，|个数据源\nSUNDRY_IPINFO_TOKEN  已设置  用于 ip/ipinfo\nSUNDRY_UAPIS_KEY     未设置  不带它调用 ip/uapis\n",
-		"check --catalog /does/not/exist":  "sundry: 检查未通过\n",
-		"doctor --replay ip":               "接口  数据源    状况   用时  说明\nip    reserved  works  ",
-		"doctor --replay --record":         "sundry doctor: --record 和 --replay 不能同时用",
-		"new ip --url http://127.0.0.1:1/": "sundry new: ip 是内置接口，同名的文件会取代它；请换一个名称\n",
+		"try --replay dailywp":                     "，版次 20|\n其他格式（其数据源链未调用）：type=json、type=text",
+		"check":                                    "通过：2 个接口，|个数据源\nSUNDRY_IPINFO_TOKEN  已设置  用于 ip/ipinfo\nSUNDRY_UAPIS_KEY     未设置  不带它调用 ip/uapis\n",
+		"check --catalog /does/not/exist":          "sundry: 检查未通过\n",
+		"check --catalog " + bad:                   "/bad.yaml:1: 没有键 naem；是不是 name？应为以下之一：version、|/bad.yaml:2: cache.ttl: “soon”不是时长；|/bad.yaml:3: params: 应为列表，而不是 7",
+		"new Bad_Name --url http://a.example/":     "sundry new: 名称“Bad_Name”：应由小写字母、数字和连字符组成，例如 joke\n",
+		"new own --url http://a.example/{id}":      "sundry new: --url：{id} 没有值；应有一个，例如 --param id=7\n",
+		"serve --replay --replay-fault kd=error:7": "sundry: --replay-fault kd=error:7：应为调用中失败的比例，从 0 到 1，例如 error:0.3\n",
+		"doctor --replay ip":                       "接口  数据源    状况   用时  说明\nip    reserved  works  ",
+		"doctor --replay --record":                 "sundry doctor: --record 和 --replay 不能同时用",
+		"new ip --url http://127.0.0.1:1/":         "sundry new: ip 是内置接口，同名的文件会取代它；请换一个名称\n",
 		"new own --url http://a.example/ --reply " + reply + " --out " + dir: "已写入 " + dir + "/own.yaml，录制的往来在 |\n下一步：sundry try own --replay --catalog " + dir + "，",
 	} {
 		out, errs, err := call(t, env, strings.Fields(line)...)
 		var said bytes.Buffer
 		if err != nil {
-			report(&said, "sundry", err)
+			report(&said, "sundry", i18n.Chinese, err)
 		}
 		for rest := range strings.SplitSeq(want, "|") {
 			if all := out + errs + said.String(); !strings.Contains(all, rest) {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy/listener"
 )
 
@@ -130,11 +131,12 @@ func (s *server) cannotListen(ctx context.Context, listener, flag, address strin
 	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, windowsInUse) {
 		return fmt.Errorf("%s listener: %w", listener, err)
 	}
-	example := " with " + flag
+	example := words.Say(" with "+flag, "（"+flag+"）")
 	if other := nextTo(func(a string) bool { return isFree(ctx, a) }, address, s.config.Listen, s.config.Admin); other != "" {
-		example = fmt.Sprintf(", for example %s %s", flag, other)
+		example = words.Sayf(", for example %s %s", "，例如 %s %s", flag, other)
 	}
-	return fmt.Errorf("%s listener: %w: another process listens there; choose another address%s", listener, err, example)
+	cause := fmt.Errorf("%s listener: %w: another process listens there; choose another address%s", listener, err, example)
+	return words.Because(cause, cause.Error(), fmt.Sprintf("%s %s：已有别的进程在这个地址监听；请换一个地址%s", flag, address, example.ZH()))
 }
 
 // isFree reports whether this process may listen on an address.

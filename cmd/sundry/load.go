@@ -13,6 +13,7 @@ import (
 	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics"
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy/admin"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -57,7 +58,7 @@ func (f *flags) loadConfig(w *process, values map[string]string) (*config.Config
 	c, err := config.Load(config.Source{File: f.Config, Flags: all, Getenv: w.getenv, Variables: w.variables})
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	if refused := admin.CheckAddress(c.Admin, token); refused != nil {
-		err = errors.Join(err, c.Mistake("admin", fmt.Sprintf("%q: %v", c.Admin, refused)))
+		err = errors.Join(err, c.Mistake("admin", declare.Say("%q: %v", c.Admin, refused)))
 	}
 	return c, misconfigured(err)
 }
@@ -127,7 +128,7 @@ func newEnvironment(f *flags, c *config.Config, getenv func(string) (string, boo
 		}
 		network.Panics, env.Replay = p, network
 	} else if len(f.faults) > 0 {
-		return nil, errors.New("--replay-fault requires --replay")
+		return nil, words.NewError("--replay-fault requires --replay", "--replay-fault 须和 --replay 一起用")
 	}
 	return env, nil
 }
@@ -167,7 +168,7 @@ func (r *replayed) unknownFaults(known []string) error {
 	var mistakes []error
 	for _, name := range r.faulty {
 		if !slices.Contains(known, name) {
-			mistakes = append(mistakes, fmt.Errorf("--replay-fault: %s: unknown endpoint or source%s", name, declare.Suggestion(name, known)))
+			mistakes = append(mistakes, words.Errorf("--replay-fault: %s: unknown endpoint or source%s", "--replay-fault: 没有接口或数据源 %s%s", name, declare.Suggestion(name, known)))
 		}
 	}
 	return errors.Join(mistakes...)
@@ -296,7 +297,7 @@ func openGeo(c *config.Config, open geoip.DB) (geoip.DB, error) {
 	}
 	files, err := geoip.OpenFiles(c.GeoFiles)
 	if err != nil {
-		return nil, c.Mistake("geo_file", err.Error())
+		return nil, c.Mistake("geo_file", words.Name(err.Error()))
 	}
 	return files, nil
 }

@@ -23,7 +23,7 @@ func program(args, environ []string, stdout, stderr io.Writer) int {
 		err = execute(&process{program: os.Args[0], ctx: ctx, urgent: urgent, getenv: getenv, variables: config.OwnVariables(environ), stdin: os.Stdin, stdout: stdout, stderr: stderr}, args)
 	}
 	if err != nil {
-		reportUntil(ctx, stderr, err)
+		reportUntil(ctx, stderr, languageOf(getenv), err)
 	}
 	return statusOf(err)
 }

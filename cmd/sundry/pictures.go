@@ -1,22 +1,22 @@
 package main
 
 import (
-	"fmt"
-
 	"sundry/cache"
 	"sundry/cmd/sundry/internal/config"
+	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
 )
 
 // uncacheablePictures warns of endpoints whose largest pictures do not fit into
 // the near tier: those are fetched again for every request.
-func uncacheablePictures(set *catalog.Catalog, memory config.Size) []string {
+func uncacheablePictures(set *catalog.Catalog, memory config.Size) []error {
 	most := cache.LargestEntry(int64(memory))
-	var out []string
+	var out []error
 	for _, e := range set.Endpoints {
 		largest, source := largestPicture(e)
 		if e.Policy.Stores() && largest > most {
-			out = append(out, fmt.Sprintf("%s: source %s: its pictures may have up to %d KiB (max_kib), but with cache.memory: %s pictures of more than %d KiB are not cached; set cache.memory to %s or more",
+			out = append(out, words.Errorf("%s: source %s: its pictures may have up to %d KiB (max_kib), but with cache.memory: %s pictures of more than %d KiB are not cached; set cache.memory to %s or more",
+				"%s: 数据源 %s 的图片最大可达 %d KiB（max_kib），而 cache.memory 为 %s 时，大于 %d KiB 的图片不缓存；请把 cache.memory 设为 %s 或更大",
 				e.Name, source, largest>>10, memory, most>>10, memoryFor(largest)))
 		}
 	}

@@ -92,11 +92,11 @@ func execute(w *process, args []string) error {
 	}
 	if err != nil {
 		command := commandOf(parser, err)
-		return misused(misuse{worded(err, command), command, w.language()})
+		return misused(misuse{worded(err, command), command})
 	}
 	err = k.Run(w, parser)
 	if statusOf(err) == statusMisused {
-		return misuse{err, k.Selected(), w.language()}
+		return misuse{err, k.Selected()}
 	}
 	return err
 }

@@ -174,7 +174,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	}
 	s.logLeftOut(nil, set)
 	for _, line := range uncacheablePictures(set, s.config.Cache.Memory) {
-		s.log.Warn("pictures are too large to cache", "which", line)
+		s.log.Warn("pictures are too large to cache", "which", line.Error())
 	}
 	s.front, err = proxy.New(proxy.Config{
 		Fleet: s.fleet(), Status: s.statusStore(), Cache: s.cache, Store: s.store, Dial: s.cmd.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Languages: languages(s.config), Replay: s.cmd.Replay, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),

@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"sundry/proxy/site/i18n"
 )
 
 // exitTime is how long the process may still run after a second signal.
@@ -45,11 +47,11 @@ func interrupts(exit func(status int)) (ctx, urgent context.Context, stop func()
 
 // reportUntil prints an error. Once the command is asked to stop, it does not wait for a
 // reader for longer than exitTime.
-func reportUntil(ctx context.Context, stderr io.Writer, err error) {
+func reportUntil(ctx context.Context, stderr io.Writer, in i18n.Language, err error) {
 	reported := make(chan struct{})
 	go func() {
 		defer close(reported)
-		report(stderr, calledAs(os.Args[0]), err)
+		report(stderr, calledAs(os.Args[0]), in, err)
 	}()
 	select {
 	case <-reported:

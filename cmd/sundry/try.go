@@ -11,6 +11,7 @@ import (
 
 	"sundry/cache/entry"
 	"sundry/metrics/words"
+	"sundry/proxy/explain"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -58,7 +59,7 @@ func (t *tryCmd) input(set *catalog.Catalog, in i18n.Language) (*catalog.Loader,
 	for _, p := range t.Params {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, words.Errorf("parameter %q: expected name=value", "参数 %q：应为 名称=值", p)
+			return nil, words.Errorf("parameter %q: expected name=value", "参数%q：应为 名称=值", p)
 		}
 		if err := checkParameter(e, name); err != nil {
 			return nil, err
@@ -133,7 +134,7 @@ func (p *printer) attempt(a upstreams.AttemptReport) {
 	if a.Err == nil {
 		color = green
 	}
-	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, a.Result), a.Took.Round(time.Millisecond)))
+	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, p.w.language().Of(explain.ResultWord(a.Result))), a.Took.Round(time.Millisecond)))
 	if p.failed = a.Err != nil; p.failed {
 		p.row("error", a.Err.Error())
 	}
@@ -144,7 +145,7 @@ func (p *printer) failure(endpoint string, err error) error {
 	if !p.failed {
 		return err
 	}
-	return words.Errorf("%s: no answer: %s", "%s：没有响应：%s", endpoint, upstreams.KindOf(err))
+	return words.Errorf("%s: no answer: %s", "%s：没有响应：%s", endpoint, explain.ResultWord(upstreams.KindOf(err).String()))
 }
 
 // stage is a stage's detail on one line: data with its fields as answers have them,

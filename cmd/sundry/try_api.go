@@ -77,7 +77,7 @@ func (t *tryCmd) callAPI(w *process, l *loaded, api *catalog.API) error {
 	}
 	u, err := url.ParseRequestURI(path)
 	if err != nil || !strings.HasPrefix(path, "/") || len(t.Params) > 1 {
-		return misused(words.Errorf("%s is an API as it is: expected one path, with its query, such as '/a?x=1', got %q", "%s 是原样代理的 API：应为一个路径，可带查询串，例如 '/a?x=1'，而不是 %q", api.Name, strings.Join(t.Params, " ")))
+		return misused(words.Errorf("%s is an API as it is: expected one path, with its query, such as '/a?x=1', got %q", "%s 是原样代理的 API：应为一个路径，可带查询串，例如 '/a?x=1'，而不是%q", api.Name, strings.Join(t.Params, " ")))
 	}
 	start := time.Now()
 	c, err := t.getFrom(w.ctx, l, api, u)

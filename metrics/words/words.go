@@ -4,6 +4,7 @@ package words
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,20 +25,31 @@ func Say(en, zh string) Text { return Text{en, zh} }
 
 // Sayf is Say with the verbs of package fmt. Both formats get the same arguments, of which
 // a Text stands for its words in that language; one that needs another order says
-// so, as in %[2]s.
+// so, as in %[2]s. In Chinese, %q has the quotation marks of Chinese.
 func Sayf(en, zh string, args ...any) Text {
-	return Text{fmt.Sprintf(en, in(args, Text.EN)...), fmt.Sprintf(zh, in(args, Text.ZH)...)}
+	english, chinese := make([]any, len(args)), make([]any, len(args))
+	for i, arg := range args {
+		english[i], chinese[i] = arg, arg
+		switch v := arg.(type) {
+		case Text:
+			english[i], chinese[i] = v.en, quotable(v.zh)
+		case string:
+			chinese[i] = quotable(v)
+		}
+	}
+	return Text{fmt.Sprintf(en, english...), fmt.Sprintf(zh, chinese...)}
 }
 
-func in(args []any, language func(Text) string) []any {
-	out := make([]any, len(args))
-	for i, arg := range args {
-		if t, ok := arg.(Text); ok {
-			arg = language(t)
-		}
-		out[i] = arg
+// quotable is a string between “ and ” where it is quoted.
+type quotable string
+
+// Format implements fmt.Formatter.
+func (s quotable) Format(f fmt.State, verb rune) {
+	text := fmt.Sprintf(fmt.FormatString(f, verb), string(s))
+	if verb == 'q' {
+		text = "“" + text[1:len(text)-1] + "”"
 	}
-	return out
+	_, _ = io.WriteString(f, text)
 }
 
 // Name is a text that is the same in both languages: a name, a value.

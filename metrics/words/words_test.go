@@ -12,6 +12,10 @@ func TestSayf(t *testing.T) {
 	if want := Say("a list of 3 days, abc", "3 天的列表，abc"); got != want {
 		t.Errorf("%q, %q", got.EN(), got.ZH())
 	}
+	got = Sayf("no %.3q of %q", "%[2]q没有%.3[1]q", "ab\"cd", Say("a list", "列表"))
+	if want := Say(`no "ab\"" of "a list"`, `“列表”没有“ab\"”`); got != want {
+		t.Errorf("%q, %q", got.EN(), got.ZH())
+	}
 }
 
 func TestJoin(t *testing.T) {

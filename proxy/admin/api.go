@@ -161,7 +161,7 @@ func parseFor(s string) (time.Duration, error) {
 	}
 	d, err := declare.ParseDuration(s)
 	if err != nil || d < time.Second {
-		return 0, fieldError("for", "for: %q: expected a duration of at least 1s, such as 10m or 2h", "for：不能是 %q，应为至少 1s 的时长，例如 10m 或 2h", s)
+		return 0, fieldError("for", "for: %q: expected a duration of at least 1s, such as 10m or 2h", "for：不能是%q，应为至少 1s 的时长，例如 10m 或 2h", s)
 	}
 	return d, nil
 }

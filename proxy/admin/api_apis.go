@@ -253,9 +253,9 @@ func (a *api) nothingToPurge(r *http.Request) words.Text {
 		places = append(places, cmp.Or(a.pathOf(one), "Host: "+strings.Join(one.Hosts, ", "))+" ("+one.Name+")")
 	}
 	if len(places) == 0 {
-		return words.Sayf("no API is at %q, nor anywhere: no catalog file has proxy:", "%q 处没有 API：没有目录文件声明 proxy:", r.URL.Path)
+		return words.Sayf("no API is at %q, nor anywhere: no catalog file has proxy:", "%q处没有 API：没有目录文件声明 proxy:", r.URL.Path)
 	}
-	return words.Sayf("no API is at %q; expected one of these places: %s", "%q 处没有 API；可用的位置：%s", r.URL.Path, strings.Join(places, "; "))
+	return words.Sayf("no API is at %q; expected one of these places: %s", "%q处没有 API；可用的位置：%s", r.URL.Path, strings.Join(places, "; "))
 }
 
 // countAllKept counts what is kept of APIs, if a purge is one of everything.

@@ -39,7 +39,7 @@ func (a *api) purge(r *http.Request) (any, error) {
 	case body.Key != "" && !a.hasKey(body.Endpoint, body.Key):
 		return nil, fieldError("key", "key: not a cache key of %s", "key：不是 %s 的缓存键", body.Endpoint)
 	case body.Key == "" && body.Mode != "soft" && body.Mode != "hard":
-		return nil, fieldError("mode", "mode: %q: expected soft (entries become stale) or hard (entries are gone)", "mode：不能是 %q，应为 soft（条目变为过期）或 hard（条目不能再用）", body.Mode)
+		return nil, fieldError("mode", "mode: %q: expected soft (entries become stale) or hard (entries are gone)", "mode：不能是%q，应为 soft（条目变为过期）或 hard（条目不能再用）", body.Mode)
 	}
 	entries, bytes := a.countEntries(body.Endpoint, body.Key)
 	kept, size := a.countAllKept(body.Endpoint)

@@ -153,7 +153,7 @@ func (a *api) changeBreaker(r *http.Request) (any, error) {
 		return a.change(r, live.Change{Do: live.DoReset, Target: name})
 	}
 	if _, err := host.ParseForce(body.Do); err != nil {
-		return nil, fieldError("do", "do: %q: expected open, closed, auto or reset", "do：不能是 %q，应为 open、closed、auto 或 reset", body.Do)
+		return nil, fieldError("do", "do: %q: expected open, closed, auto or reset", "do：不能是%q，应为 open、closed、auto 或 reset", body.Do)
 	}
 	return a.change(r, live.Change{Do: live.DoBreaker, Target: name, Force: body.Do, For: d})
 }

@@ -45,7 +45,7 @@ func fieldError(field, en, zh string, args ...any) error {
 func told(field string, err error) error { return mistake(field, wordsOf(err)) }
 
 func notFound(what words.Text, name string) error {
-	return refuse(http.StatusNotFound, words.Sayf("%s %q not found", "没有%s %q", what, name))
+	return refuse(http.StatusNotFound, words.Sayf("%s %q not found", "没有%s%q", what, name))
 }
 
 // noEndpoint is the answer to a request for an endpoint that the catalog does not have.

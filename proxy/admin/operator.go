@@ -50,7 +50,7 @@ func checkOperatorName(name string) error {
 	}
 	for _, reserved := range reservedNames {
 		if strings.EqualFold(name, reserved) {
-			return fieldError("operator", "name of the operator: %q stands for what no operator did", "运维的名字：不能是 %q，它表示并非由运维所作的更改", reserved)
+			return fieldError("operator", "name of the operator: %q stands for what no operator did", "运维的名字：不能是%q，它表示并非由运维所作的更改", reserved)
 		}
 	}
 	return nil

@@ -310,7 +310,7 @@ func became(result string) words.Text {
 	case upstreams.Skipped.String():
 		return words.Say(result, "跳过")
 	}
-	return words.Say(result, "失败（"+resultWord(result).ZH()+"）")
+	return words.Say(result, "失败（"+ResultWord(result).ZH()+"）")
 }
 
 func joined(says []words.Text) words.Text {

@@ -6,8 +6,8 @@ import (
 	"sundry/metrics/words"
 )
 
-// resultWord is how an attempt ended, in the words of the console.
-func resultWord(name string) words.Text {
+// ResultWord is how an attempt ended, in the words of the console.
+func ResultWord(name string) words.Text {
 	zh := map[string]string{
 		"success":     "成功",
 		"outrun":      "被超越",

@@ -22,7 +22,7 @@ func TestResultsAreNamedAsInTheConsole(t *testing.T) {
 		results = append(results, kind.String())
 	}
 	for _, name := range results {
-		if row := `"` + name + `": "` + resultWord(name).ZH() + `",`; resultWord(name).EN() != name || !strings.Contains(string(console), row) {
+		if row := `"` + name + `": "` + ResultWord(name).ZH() + `",`; ResultWord(name).EN() != name || !strings.Contains(string(console), row) {
 			t.Errorf("the console has no %s", row)
 		}
 	}

@@ -188,7 +188,7 @@ func (w *unstored) refusal(m *message) *Refusal {
 	f := &Refusal{Status: w.status, code: codeInvalidRequest, id: m.id, message: words.Name(strings.TrimSpace(w.said.String()))}
 	if strings.Contains(w.said.String(), "not handled") {
 		f.code, f.message = codeNoMethod, words.Sayf("there is no method %.40q; expected tools/list, tools/call, initialize or ping",
-			"没有方法 %.40q；应为 tools/list、tools/call、initialize 或 ping", m.method)
+			"没有方法%.40q；应为 tools/list、tools/call、initialize 或 ping", m.method)
 	}
 	return f
 }

@@ -54,7 +54,7 @@ func overloaded() *Refusal {
 func internalError() words.Text { return words.Say("internal error", "服务内部错误") }
 
 func unknownTool(name string) words.Text {
-	return words.Sayf("unknown tool %.40q; tools/list has those that there are", "没有名为 %.40q 的工具，可用的工具见 tools/list", name)
+	return words.Sayf("unknown tool %.40q; tools/list has those that there are", "没有名为%.40q的工具，可用的工具见 tools/list", name)
 }
 
 // write answers with an error of JSON-RPC. Codes are the contract; the words are in the caller's language.

@@ -109,7 +109,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 		a.Hosts = append(a.Hosts, name)
 	}
 	p.Cache.compile(a, s.Name.Line, problems)
-	secrets := a.readSecrets(p.Secrets, env, func(line int, msg string) { *warnings = append(*warnings, Mistake{a.File, line, msg}) })
+	secrets := a.readSecrets(p.Secrets, env, func(line int, msg string) { *warnings = append(*warnings, Mistake{a.File, line, words.Name(msg)}) })
 	a.Request = p.Request.compile("request", secrets, problems)
 	a.Response = p.Response.compile("response", nil, problems)
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
@@ -271,7 +271,7 @@ func (c *Catalog) checkHosts() (failed []error) {
 	for _, a := range c.APIs {
 		for _, h := range a.Hosts {
 			if other := owners[h]; other != "" {
-				failed = append(failed, Mistake{a.File, 0, "proxy: hosts: " + h + " belongs to " + other + " already"})
+				failed = append(failed, Mistake{a.File, 0, declare.Say("proxy: hosts: %s belongs to %s already", h, other)})
 			}
 			owners[h] = a.Name
 		}

@@ -32,7 +32,7 @@ func ParseBounds(text string) (*Bounds, error) {
 	least, err1 := declare.ParseDuration(low)
 	most, err2 := declare.ParseDuration(high)
 	if err1 != nil || err2 != nil || least < minLiveTTL || most > maxLive || least > most {
-		return nil, words.Errorf("autopilot: %q: expected off, or the shortest and the longest ttl, such as 1h..48h", "autopilot：不能是 %q，应为 off，或最短与最长的 ttl，例如 1h..48h", text)
+		return nil, words.Errorf("autopilot: %q: expected off, or the shortest and the longest ttl, such as 1h..48h", "autopilot：不能是%q，应为 off，或最短与最长的 ttl，例如 1h..48h", text)
 	}
 	return &Bounds{least, most}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // Files are what a catalog is compiled from, as they were read at one time:
@@ -183,7 +184,7 @@ func (f *Files) collectFrom(from fs.FS, dir string) error {
 			return nil
 		}
 		if other := here[name]; other != "" {
-			return Mistake{file.path, 0, "expected a file or a folder of an endpoint; there is " + other + " as well"}
+			return Mistake{file.path, 0, declare.Say("expected a file or a folder of an endpoint; there is %s as well", other)}
 		}
 		file.parts = map[string]catalogFile{}
 		f.specs[name] = file
@@ -204,7 +205,7 @@ func (f *Files) addPart(name string, file catalogFile) error {
 	case folder == "shared":
 		f.shared[part] = file
 	case head.parts == nil:
-		f.stray = append(f.stray, Mistake{file.path, 0, "not read: there is no " + headFile + " beside it, the file about the endpoint as a whole"})
+		f.stray = append(f.stray, Mistake{file.path, 0, declare.Say("not read: there is no %s beside it, the file about the endpoint as a whole", headFile)})
 	default:
 		head.parts[part] = file
 		head.own = head.own || file.own

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -131,7 +130,7 @@ func (c *Catalog) addGroups() []error {
 			continue
 		}
 		if first.group.EN != e.group.EN || first.group.ZH != e.group.ZH {
-			failed = append(failed, Mistake{e.File, e.groupLine, fmt.Sprintf("group: %s has the titles %q and %q, but %q and %q in %s; expected the same in both files",
+			failed = append(failed, Mistake{e.File, e.groupLine, declare.Say("group: %s has the titles %q and %q, but %q and %q in %s; expected the same in both files",
 				e.Group, e.group.EN, e.group.ZH, first.group.EN, first.group.ZH, first.File)})
 		}
 	}

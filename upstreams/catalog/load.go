@@ -2,11 +2,11 @@ package catalog
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 )
@@ -125,12 +125,12 @@ func (c *Catalog) unknownOverrides(opts *Options, known []string) []error {
 	var failed []error
 	for _, a := range c.APIs {
 		if o := opts.Overrides[a.Name]; o.Line > 0 {
-			failed = append(failed, Mistake{opts.ConfigFile, o.Line, fmt.Sprintf("endpoints: %s: expected off: true alone; all else of an API stands in its own file, %s", a.Name, a.File)})
+			failed = append(failed, Mistake{opts.ConfigFile, o.Line, declare.Say("endpoints: %s: expected off: true alone; all else of an API stands in its own file, %s", a.Name, a.File)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(opts.Overrides)) {
 		if !slices.Contains(known, name) {
-			failed = append(failed, Mistake{opts.ConfigFile, opts.Overrides[name].Line, fmt.Sprintf("endpoints: %s: not an endpoint%s", name, declare.Expected(name, known))})
+			failed = append(failed, Mistake{opts.ConfigFile, opts.Overrides[name].Line, declare.Say("endpoints: %s: not an endpoint%s", name, declare.Expected(name, known))})
 		}
 	}
 	return failed
@@ -192,14 +192,17 @@ func (c *Catalog) compileSpec(name string, d *declaration, opts Options, env *up
 type Mistake struct {
 	File string
 	Line int // 0 when it is about the file as a whole
-	Msg  string
+	Msg  words.Text
 }
 
-func (m Mistake) Error() string {
+func (m Mistake) Error() string { return m.Told().EN() }
+
+// Told is where it is and what is wrong.
+func (m Mistake) Told() words.Text {
 	if m.Line == 0 {
-		return m.File + ": " + m.Msg
+		return words.Sayf("%s: %s", "%s: %s", m.File, m.Msg)
 	}
-	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Msg)
+	return words.Sayf("%s:%d: %s", "%s:%d: %s", m.File, m.Line, m.Msg)
 }
 
 // Mistakes are those of a file, by their lines.

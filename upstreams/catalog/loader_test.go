@@ -148,7 +148,7 @@ func TestLeastFresh(t *testing.T) {
 
 func TestMistakeInFresh(t *testing.T) {
 	_, err := loadText(t, strings.Replace(whole, "ttl: 1h", "ttl: 1h, fresh: '.n |'", 1))
-	if err == nil || !strings.Contains(err.Error(), "whole.yaml:8: jq: unexpected EOF") {
+	if err == nil || !strings.Contains(err.Error(), "whole.yaml:8: jq: the program ends too early") {
 		t.Errorf("%v", err)
 	}
 }

@@ -114,7 +114,7 @@ func TestNotFoundMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"not_found: {}":                        "expected a jq program for each language",
 		"not_found: [a]":                       "not_found: expected",
-		"not_found: {en: '\"x\"', zh: '.a |'}": "unexpected EOF",
+		"not_found: {en: '\"x\"', zh: '.a |'}": "the program ends too early",
 	} {
 		_, err := loadText(t, whole+text+"\n")
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/httpsource"
@@ -108,9 +109,9 @@ func (n *named) judge(rules declare.Named[upstreams.RuleSpec]) declare.Named[ups
 }
 
 // expected adds the names that there are.
-func expected[T any](name string, all map[string]T) string {
+func expected[T any](name string, all map[string]T) (hint words.Text) {
 	if len(all) == 0 {
-		return ""
+		return hint
 	}
 	return declare.Expected(name, slices.Sorted(maps.Keys(all)))
 }

@@ -169,16 +169,21 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 	if s.Default != nil {
 		v, err := p.parse(s.Default.Value)
 		if err != nil {
-			problems.Add(s.Default.Line, "param %s: default %q %v; expected %s", p.Name, s.Default.Value, err, p.Allowed.EN())
+			problems.Add(s.Default.Line, "param %s: default %q %s; expected %s", p.Name, s.Default.Value, whyNot(err), p.Allowed)
 		}
 		p.Default = v
 	}
 	if s.Example == "" {
 		problems.Add(line, "param %s: example: expected a value that the parameter accepts", p.Name)
 	} else if _, err := p.parse(s.Example); err != nil {
-		problems.Add(line, "param %s: example %q %v; expected %s", p.Name, s.Example, err, p.Allowed.EN())
+		problems.Add(line, "param %s: example %q %s; expected %s", p.Name, s.Example, whyNot(err), p.Allowed)
 	}
 	return p
+}
+
+// whyNot is what is wrong with a value.
+func whyNot(err error) words.Text {
+	return words.Say(err.Error(), words.Of(err, errNotValid.Words()).ZH())
 }
 
 // refuse is the answer to a wrong value: what is wrong, what is allowed, and

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"fmt"
 
 	"sundry/upstreams/declare"
 )
@@ -27,6 +26,6 @@ func (d *declaration) places() map[string]Mistake {
 // or "field list.title".
 func (e *Endpoint) Mistake(part, format string, args ...any) Mistake {
 	m := e.places[part]
-	m.File, m.Msg = cmp.Or(m.File, e.File), fmt.Sprintf(format, args...)
+	m.File, m.Msg = cmp.Or(m.File, e.File), declare.Say(format, args...)
 	return m
 }

@@ -123,7 +123,7 @@ func checkSetting(name, text string) error {
 	switch {
 	case name == settingTarget:
 		if _, err := advise.ParseTarget(text); err != nil {
-			return words.Errorf("target: %q: expected old=2%% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour)", "target：不能是 %q，应为 old=2%%（旧响应至多这么多）或 calls=100/h（每小时上游调用至多这么多次）", text)
+			return words.Errorf("target: %q: expected old=2%% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour)", "target：不能是%q，应为 old=2%%（旧响应至多这么多）或 calls=100/h（每小时上游调用至多这么多次）", text)
 		}
 		return nil
 	case name == settingAutopilot:
@@ -134,7 +134,7 @@ func checkSetting(name, text string) error {
 	}
 	d, err := declare.ParseDuration(text)
 	if err != nil {
-		return words.Errorf("%s: %q: expected a duration such as 90s, 6h or 30d", "%s：不能是 %q，应为时长，例如 90s、6h 或 30d", name, text)
+		return words.Errorf("%s: %q: expected a duration such as 90s, 6h or 30d", "%s：不能是%q，应为时长，例如 90s、6h 或 30d", name, text)
 	}
 	if name == "ttl" && d < minLiveTTL || d > maxLive {
 		return words.Errorf("%s: expected %s to %dd, got %s", "%s：应在 %s 到 %dd 之间，而不是 %s", name, minLiveTTL, maxLive/(24*time.Hour), text)

@@ -4,13 +4,13 @@
 package declare
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"sundry/metrics/words"
 )
 
 // Expr is a jq program in a catalog file.
@@ -22,7 +22,7 @@ type Expr struct {
 // UnmarshalYAML reads a scalar and notes its line.
 func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return errors.New("expected a jq program in a string, for example map: .data")
+		return words.NewError("expected a jq program in a string, for example map: .data", "应为文本中的 jq 程序，例如 map: .data")
 	}
 	e.Text, e.Line = n.Value, n.Line
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
@@ -33,14 +33,14 @@ func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 
 // At is the line of a place in the program, with its column and the text there, as in
 // `, at column 6 of ".x | |"`; a negative place is not known.
-func (e *Expr) At(place int) (line int, where string) {
+func (e *Expr) At(place int) (line int, where words.Text) {
 	if place < 0 || place > len(e.Text) {
-		return e.Line, ""
+		return e.Line, where
 	}
 	before := e.Text[:place]
 	begin := strings.LastIndexByte(before, '\n') + 1
 	text, _, _ := strings.Cut(e.Text[begin:], "\n")
-	return e.Line + strings.Count(before, "\n"), fmt.Sprintf(", at column %d of %q", utf8.RuneCountInString(before[begin:])+1, cut(text, longestExcerpt))
+	return e.Line + strings.Count(before, "\n"), Say(", at column %d of %q", utf8.RuneCountInString(before[begin:])+1, cut(text, longestExcerpt))
 }
 
 // longestExcerpt is how many runes of a line are repeated.
@@ -106,7 +106,7 @@ type Text struct {
 // UnmarshalYAML reads a scalar and notes its line.
 func (t *Text) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return errors.New("expected a string, number or boolean")
+		return words.NewError("expected a string, number or boolean", "应为文本、数、true 或 false")
 	}
 	t.Value, t.Line = n.Value, n.Line
 	return nil
@@ -174,7 +174,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	v, err := time.ParseDuration(text)
 	if err != nil || v < 0 || v > 1<<62/unit {
-		return 0, fmt.Errorf("duration %q: expected a number with a unit, such as 90s, 6h or 30d", s)
+		return 0, words.Errorf("duration %q: expected a number with a unit, such as 90s, 6h or 30d", "%q不是时长；应为数和单位，例如 90s、6h 或 30d", s)
 	}
 	return v * unit, nil
 }
@@ -182,7 +182,7 @@ func ParseDuration(s string) (time.Duration, error) {
 // Problem is a mistake in a catalog file.
 type Problem struct {
 	Line int // 0: it belongs to no single line
-	Msg  string
+	Msg  words.Text
 }
 
 // Problems collects mistakes, so that one check shows them all.
@@ -191,7 +191,7 @@ type Problems []Problem
 // Add appends a mistake. line is that of the file, from 1; 0 means the file as a
 // whole.
 func (p *Problems) Add(line int, format string, args ...any) {
-	*p = append(*p, Problem{line, fmt.Sprintf(format, args...)})
+	*p = append(*p, Problem{line, Say(format, args...)})
 }
 
 // shift counts the lines on from before. A mistake in a file as a whole is then in the

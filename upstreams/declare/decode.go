@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"sundry/metrics/words"
 )
 
 // Read decodes the text of a file. Mistakes are added to problems, all of them:
@@ -38,7 +40,7 @@ func (f *File) Read(into any, problems *Problems) bool {
 	defer func() { *problems = append(*problems, own...) }()
 	if err := yaml.Load(f.Text, &f.doc); err != nil {
 		if blank(f.Text) {
-			own.Add(0, "there is nothing in it; expected %s", f.Shape.Name())
+			own.Add(0, "there is nothing in it; expected %s", f.Shape.name())
 		} else {
 			own.AddYAML(err)
 		}
@@ -104,15 +106,20 @@ func Load(n *yaml.Node, into any, problems *Problems) bool {
 func (p *Problems) AddYAML(err error) {
 	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		for _, one := range many.Errors {
-			p.Add(one.Mark.Line, "%s", one.Message)
+			p.Add(one.Mark.Line, "%s", messageOf(one))
 		}
 		return
 	}
 	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
-		p.Add(one.Mark.Line, "%s", one.Message)
+		p.Add(one.Mark.Line, "%s", messageOf(one))
 		return
 	}
 	p.Add(0, "%v", err)
+}
+
+// messageOf is that of the type that was decoded into, else that of the library.
+func messageOf(err *yaml.LoadError) words.Text {
+	return words.Of(err.Unwrap(), words.Name(err.Message))
 }
 
 // visit is a node that was compared with a shape. An anchored one is met again
@@ -134,10 +141,11 @@ type checker struct {
 // wrong adds a mistake that keeps the value from being read.
 func (c *checker) wrong(n *yaml.Node, path, format string, args ...any) {
 	c.unreadable++
-	if path != "" {
-		path += ": "
+	if what := Say(format, args...); path == "" {
+		c.problems.Add(n.Line, "%s", what)
+	} else {
+		c.problems.Add(n.Line, "%s: %s", path, what)
 	}
-	c.problems.Add(n.Line, "%s%s", path, fmt.Sprintf(format, args...))
 }
 
 // value compares a node with a shape. example is a value as a file has it; "" for
@@ -170,7 +178,7 @@ func (c *checker) value(path string, n *yaml.Node, s *Shape, example string) {
 		c.scalar(path, n, s, example)
 	default:
 		c.misread(n, s)
-		c.wrong(n, path, "expected %s, got %s%s", s.Name(), found(n), forExample(example))
+		c.wrong(n, path, "%s", mismatch(n, s, example))
 	}
 }
 
@@ -182,7 +190,7 @@ func (c *checker) union(path string, n *yaml.Node, s *Shape, example string) {
 			return
 		}
 	}
-	c.wrong(n, path, "expected %s, got %s%s", s.Name(), found(n), forExample(example))
+	c.wrong(n, path, "%s", mismatch(n, s, example))
 }
 
 // mapping compares keys and their values.
@@ -268,12 +276,12 @@ func (c *checker) allowed(path string, n *yaml.Node, k *Key) {
 }
 
 // either names values, of which one is expected.
-func either(values []string) string {
+func either(values []string) words.Text {
 	last := len(values) - 1
 	if last == 0 {
-		return values[0]
+		return words.Name(values[0])
 	}
-	return strings.Join(values[:last], ", ") + " or " + values[last]
+	return Say("%s or %s", words.Names(values[:last]...), values[last])
 }
 
 // scalar tries to read the value.
@@ -287,28 +295,34 @@ func (c *checker) scalar(path string, n *yaml.Node, s *Shape, example string) {
 		return
 	}
 	c.misread(n, s)
-	if problems.AddYAML(err); len(problems) == 1 && !strings.HasPrefix(problems[0].Msg, "cannot construct ") {
+	if problems.AddYAML(err); len(problems) == 1 && !strings.HasPrefix(problems[0].Msg.EN(), "cannot construct ") {
 		c.wrong(n, path, "%s", problems[0].Msg)
 		return
 	}
-	c.wrong(n, path, "expected %s, got %s%s", s.Name(), found(n), forExample(example))
+	c.wrong(n, path, "%s", mismatch(n, s, example))
+}
+
+// mismatch says what is expected in the place of a node.
+func mismatch(n *yaml.Node, s *Shape, example string) words.Text {
+	expected, got, hint := s.name(), found(n), forExample(example)
+	return words.Say(fmt.Sprintf("expected %s, got %s%s", expected, got, hint), words.Join("应为", expected.ZH(), "，而不是", got.ZH(), hint.ZH()))
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // found names what a file has.
-func found(n *yaml.Node) string {
+func found(n *yaml.Node) words.Text {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		return "a mapping"
+		return Say("a mapping")
 	case n.Kind == yaml.SequenceNode:
-		return "a list"
+		return Say("a list")
 	case isNull(n):
-		return "nothing"
+		return Say("nothing")
 	case n.Tag == "!!str":
-		return fmt.Sprintf("the text %q", cut(n.Value, 40))
+		return Say("the text %q", cut(n.Value, 40))
 	}
-	return n.Value
+	return words.Name(n.Value)
 }
 
 // cut shortens a text for a message, to so many runes.
@@ -319,11 +333,11 @@ func cut(text string, most int) string {
 	return text
 }
 
-func in(path string) string {
+func in(path string) (where words.Text) {
 	if path == "" {
-		return ""
+		return where
 	}
-	return " in " + path
+	return Say(" in %s", path)
 }
 
 // exampleAt is an example of the shape as the value of the last key of a path.
@@ -335,9 +349,9 @@ func (s *Shape) exampleAt(path string) string {
 	return key + ": " + s.Example
 }
 
-func forExample(example string) string {
+func forExample(example string) (hint words.Text) {
 	if example == "" {
-		return ""
+		return hint
 	}
-	return "; for example " + example
+	return Say("; for example %s", example)
 }

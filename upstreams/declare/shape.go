@@ -1,11 +1,14 @@
 package declare
 
 import (
+	"cmp"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"sundry/metrics/words"
 )
 
 // Kind is what a value in a file is made of.
@@ -87,14 +90,14 @@ func (k *Key) admits(n *yaml.Node) bool {
 }
 
 // bounds says between which numbers a value is.
-func (k *Key) bounds() string {
+func (k *Key) bounds() words.Text {
 	switch {
 	case k.Most == "":
-		return "at least " + k.Least
+		return Say("at least %s", k.Least)
 	case k.Least == "":
-		return "at most " + k.Most
+		return Say("at most %s", k.Most)
 	}
-	return k.Least + " to " + k.Most
+	return Say("%s to %s", k.Least, k.Most)
 }
 
 // Shaped is implemented by types that read themselves (yaml.Unmarshaler): they say
@@ -223,22 +226,22 @@ func scalarName(k reflect.Kind) string {
 	return "a whole number"
 }
 
-// Name says in a message what the shape expects.
-func (s *Shape) Name() string {
+// name says in a message what the shape expects.
+func (s *Shape) name() words.Text {
 	switch {
 	case s.What != "":
 	case s.Kind == Mapping:
-		return "a mapping"
+		return Say("a mapping")
 	case s.Kind == List:
-		return "a list"
+		return Say("a list")
 	case s.Kind == Union:
-		names := make([]string, len(s.Of))
-		for i, one := range s.Of {
-			names[i] = one.Name()
+		name := s.Of[0].name()
+		for _, one := range s.Of[1:] {
+			name = words.Say(name.EN()+" or "+one.name().EN(), words.Join(name.ZH(), "或", one.name().ZH()))
 		}
-		return strings.Join(names, " or ")
+		return name
 	}
-	return s.What
+	return words.Say(s.What, cmp.Or(chinese()[s.What], s.What))
 }
 
 // key finds a key of a mapping; nil where it has none of this name.

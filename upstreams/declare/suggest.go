@@ -1,6 +1,6 @@
 package declare
 
-import "strings"
+import "sundry/metrics/words"
 
 // longTail is from how many bytes on, after what two names begin with, a typing error may be two.
 const longTail = 5
@@ -31,24 +31,24 @@ func shared(a, b string) int {
 }
 
 // Suggestion adds the nearest candidate to the message about an unknown name.
-func Suggestion(name string, candidates []string) string {
+func Suggestion(name string, candidates []string) (hint words.Text) {
 	if n := Nearest(name, candidates); n != "" {
-		return "; did you mean " + n + "?"
+		return Say("; did you mean %s?", n)
 	}
-	return ""
+	return hint
 }
 
 // Expected adds the nearest candidate to the message about an unknown name, and all
 // that are allowed.
-func Expected(name string, allowed []string) string {
+func Expected(name string, allowed []string) words.Text {
 	if len(allowed) == 0 {
-		return "; no keys are allowed there"
+		return Say("; no keys are allowed there")
 	}
-	list := "xpected one of " + strings.Join(allowed, ", ")
-	if near := Suggestion(name, allowed); near != "" {
-		return near + " E" + list
+	list := words.Names(allowed...)
+	if near := Suggestion(name, allowed); !near.IsZero() {
+		return Say("%s Expected one of %s", near, list)
 	}
-	return "; e" + list
+	return Say("; expected one of %s", list)
 }
 
 // distance is how many bytes must be put in, taken out, changed or swapped with the next to

@@ -2,7 +2,6 @@ package declare
 
 import (
 	"cmp"
-	"errors"
 
 	"go.yaml.in/yaml/v4"
 
@@ -36,7 +35,7 @@ func (w *Words) UnmarshalYAML(n *yaml.Node) error {
 		w.Text = each.Text()
 	}
 	if w.IsZero() {
-		return errors.New("expected a text, or one in each language, as in {en: A joke., zh: 笑话}")
+		return words.NewError("expected a text, or one in each language, as in {en: A joke., zh: 笑话}", "应为文本，或两种语言各一个，例如 {en: A joke., zh: 笑话}")
 	}
 	return nil
 }

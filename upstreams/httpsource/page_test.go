@@ -88,7 +88,7 @@ func TestMistakesOfSelections(t *testing.T) {
 		if declare.Read([]byte(spec), &all, &problems) {
 			compileSelections(all, &problems)
 		}
-		if len(problems) == 0 || !strings.HasPrefix(strings.TrimPrefix(strings.Join([]string{string(rune('0' + problems[0].Line)), problems[0].Msg}, ": "), ""), want) {
+		if len(problems) == 0 || !strings.HasPrefix(strings.TrimPrefix(strings.Join([]string{string(rune('0' + problems[0].Line)), problems[0].Msg.EN()}, ": "), ""), want) {
 			t.Errorf("%s: %v, want %s", spec, problems, want)
 		}
 	}

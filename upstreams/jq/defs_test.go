@@ -64,7 +64,8 @@ each(f): '[.[] | f]'
 // A mistake is reported where it is, once, whoever calls the def.
 func TestMistakesOfDefs(t *testing.T) {
 	for _, r := range []struct{ text, want string }{
-		{"a: .x |", "1: defs: a: jq: unexpected EOF"},
+		{"a: .x |", `1: defs: a: jq: the program ends too early; expected what follows, such as ), ], } or end, at column 5 of ".x |"`},
+		{"a: |\n  .x\n  | {b: .y\n\nb: .", `3: defs: a: jq: the program ends too early; expected what follows, such as ), ], } or end, at column 9 of "| {b: .y"`},
 		{"a: |\n  .x\n  | (\n  | .y", "4: defs: a: jq: unexpected token \"|\""},
 		{"b: .\na: |\n  .x\n  | $nope", "4: defs: a: jq: variable not defined: $nope"},
 		{"a: b\nb: .", "1: defs: a: jq: function not defined: b/0"},

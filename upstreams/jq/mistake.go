@@ -2,7 +2,6 @@ package jq
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,23 +9,38 @@ import (
 
 	"github.com/itchyny/gojq"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
 )
 
 // report adds what is wrong with a program that does not compile: with the line, the
 // column and the text there, and what may have been meant.
 func (d *Defs) report(e *declare.Expr, of string, err error, problems *declare.Problems) {
-	at, meant := -1, ""
+	at, what := -1, words.Name(err.Error())
+	var meant words.Text
 	if bad, ok := errors.AsType[*gojq.ParseError](err); ok {
-		at = min(max(bad.Offset-len(bad.Token), 0), len(e.Text))
-	} else if name, ok := strings.CutPrefix(err.Error(), "function not defined: "); ok {
-		name, arguments, _ := strings.Cut(name, "/")
-		at, meant = placeOf(name, e.Text), d.meant(name, arguments)
+		at, what = syntax(bad, e.Text)
+	} else if function, ok := strings.CutPrefix(err.Error(), "function not defined: "); ok {
+		name, arguments, _ := strings.Cut(function, "/")
+		at, what, meant = placeOf(name, e.Text), declare.Say("function not defined: %s", function), d.meant(name, arguments)
 	} else if name, ok := strings.CutPrefix(err.Error(), "variable not defined: "); ok {
-		at, meant = placeOf(name, e.Text), declare.Expected(name, variables())
+		at, what, meant = placeOf(name, e.Text), declare.Say("variable not defined: %s", name), declare.Expected(name, variables())
 	}
 	line, where := e.At(at)
-	problems.Add(line, "%sjq: %v%s%s", of, err, where, meant)
+	problems.Add(line, "%sjq: %s%s%s", of, what, where, meant)
+}
+
+// syntax is where a program cannot be parsed, and why. One that ends too early is wrong behind what it has, not in the
+// line that follows it.
+func syntax(bad *gojq.ParseError, text string) (at int, what words.Text) {
+	if bad.Error() == "unexpected EOF" {
+		return len(strings.TrimRight(text, " \t\r\n")), declare.Say("the program ends too early; expected what follows, such as ), ], } or end")
+	}
+	at = min(max(bad.Offset-len(bad.Token), 0), len(text))
+	if token, ok := strings.CutPrefix(bad.Error(), "unexpected token "); ok {
+		return at, declare.Say("unexpected token %s", token)
+	}
+	return at, words.Name(bad.Error())
 }
 
 // placeOf is where a program has a name; -1: nowhere.
@@ -39,7 +53,7 @@ func placeOf(name, text string) int {
 }
 
 // meant suggests a function for the name and number of arguments of one that there is not.
-func (d *Defs) meant(name, arguments string) string {
+func (d *Defs) meant(name, arguments string) words.Text {
 	known := maps.Clone(builtins())
 	if d != nil {
 		for _, f := range d.list {
@@ -47,12 +61,12 @@ func (d *Defs) meant(name, arguments string) string {
 		}
 	}
 	if known[name] {
-		return fmt.Sprintf("; there is a function %s, but not with %s arguments, for example test(\"^a\") with one", name, arguments)
+		return declare.Say("; there is a function %s, but not with %s arguments, for example test(\"^a\") with one", name, arguments)
 	}
-	if near := declare.Nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
-		return "; did you mean " + near + "?"
+	if near := declare.Suggestion(name, slices.Sorted(maps.Keys(known))); !near.IsZero() {
+		return near
 	}
-	return "; expected a function of jq, or one below defs:, for example defs: {" + name + ": .title}"
+	return declare.Say("; expected a function of jq, or one below defs:, for example defs: {%s: .title}", name)
 }
 
 // ofRegexps are the functions whose first argument is a regular expression.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
 )
 
@@ -82,7 +83,7 @@ func (s *Scope) Check(e *declare.Expr, at Stage, problems *declare.Problems) {
 		switch {
 		case elsewhere:
 			s.Uses.miss(m.Name, m.In(e))
-		case wrong != "":
+		case !wrong.IsZero():
 			problems.Add(m.In(e), "jq: %s", wrong)
 		}
 	}
@@ -91,29 +92,29 @@ func (s *Scope) Check(e *declare.Expr, at Stage, problems *declare.Problems) {
 	}
 }
 
-// missing says what is wrong with what a program reads; "" if nothing is. elsewhere: it may
+// missing says what is wrong with what a program reads, if anything is. elsewhere: it may
 // be of another source, with which the program is shared.
-func (s *Scope) missing(m Member, at Stage) (wrong string, elsewhere bool) {
+func (s *Scope) missing(m Member, at Stage) (wrong words.Text, elsewhere bool) {
 	_, declared := s.members[m.Variable][m.Name]
 	switch {
 	case m.Variable == "$vars" && at == Presenting:
-		return "$vars: only programs of a source have them; expected what it makes in its data, for example map: {x: $vars.x}", false
+		return declare.Say("$vars: only programs of a source have them; expected what it makes in its data, for example map: {x: $vars.x}"), false
 	case m.Variable == "$secrets" && at != Asking:
-		return "$secrets: there are none once the service has replied; expected them in a program before, for example vars: {sign: $secrets.key | md5}", false
+		return declare.Say("$secrets: there are none once the service has replied; expected them in a program before, for example vars: {sign: $secrets.key | md5}"), false
 	case declared, m.Name == "":
-		return "", false
+		return wrong, false
 	case m.Variable == "$vars":
-		return "", s.Uses != nil
+		return wrong, s.Uses != nil
 	case m.Variable == "$secrets":
-		return "$secrets." + m.Name + ": no secret and no option has this name" + expected(m.Name, s.members["$secrets"], "secrets: {"+m.Name+": SUNDRY_EXAMPLE_KEY}"), false
+		return declare.Say("$secrets.%s: no secret and no option has this name%s", m.Name, expected(m.Name, s.members["$secrets"], "secrets: {"+m.Name+": SUNDRY_EXAMPLE_KEY}")), false
 	}
-	return "$params." + m.Name + ": no input has this name" + expected(m.Name, s.members["$params"], "params: [{name: "+m.Name+", type: string, example: x}]"), false
+	return declare.Say("$params.%s: no input has this name%s", m.Name, expected(m.Name, s.members["$params"], "params: [{name: "+m.Name+", type: string, example: x}]")), false
 }
 
 // expected adds the names that there are or, where there are none, how one is declared.
-func expected[T any](name string, declared map[string]T, example string) string {
+func expected[T any](name string, declared map[string]T, example string) words.Text {
 	if len(declared) == 0 {
-		return "; expected it declared, for example " + example
+		return declare.Say("; expected it declared, for example %s", example)
 	}
 	return declare.Expected(name, slices.Sorted(maps.Keys(declared)))
 }

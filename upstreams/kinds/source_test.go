@@ -20,7 +20,7 @@ func TestCompileReportsMistakesWithLines(t *testing.T) {
 		"name: x\nhttp: {url: 'https://a.org/', hosts: ['*']}":                            "2: hosts: expected a name such as img.example.org or *.example.org, got \"*\"",
 		"name: x\nhttp: {url: 'https://a.org/', query: {a: b}, raw_query: c}":             "2: raw_query and query: expected only one of them",
 		"name: x\nhttp: {url: 'https://a.org/', raw_query: '{d}'}":                        "2: placeholder {d}",
-		"name: x\ncomputed: {}\nmap: '.a |'":                                              "3: jq: unexpected EOF",
+		"name: x\ncomputed: {}\nmap: '.a |'":                                              "3: jq: the program ends too early",
 		"name: x\ncomputed: {}\nmap: |\n  .a\n  | nofunc":                                 "5: jq: function not defined: nofunc/0, at column 3",
 		"name: x\ncomputed: {}\nmap: |\n  .a\n  | )":                                      "5: jq: unexpected token",
 		"name: x\ncomputed: {}\njudge: [{is: invalid, if: .a}]":                           "3: judge rule: parameter and message belong to the verdict invalid, which needs both",

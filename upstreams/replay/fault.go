@@ -3,13 +3,13 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 )
 
@@ -37,11 +37,12 @@ const loginPage = "<!DOCTYPE html><html><head><title>Welcome</title></head><body
 func ParseFault(spec string) (target string, f Fault, err error) {
 	target, list, ok := strings.Cut(spec, "=")
 	if !ok || target == "" {
-		return "", f, fmt.Errorf("--replay-fault %s: expected an endpoint or endpoint/source and its faults, for example kd=error:0.3,latency:800ms", spec)
+		return "", f, words.Errorf("--replay-fault %s: expected an endpoint or endpoint/source and its faults, for example kd=error:0.3,latency:800ms",
+			"--replay-fault %s：应为接口或接口/数据源，以及它的故障，例如 kd=error:0.3,latency:800ms", spec)
 	}
 	for item := range strings.SplitSeq(list, ",") {
 		if err := f.set(item); err != nil {
-			return "", f, fmt.Errorf("--replay-fault %s: %w", spec, err)
+			return "", f, words.Errorf("--replay-fault %s: %s", "--replay-fault %s：%s", spec, words.Say(err.Error(), words.Of(err, words.Name(err.Error())).ZH()))
 		}
 	}
 	if (f.Status != 0 || f.Body != "") && f.Error == 0 {
@@ -56,18 +57,18 @@ func (f *Fault) set(item string) (err error) {
 	case "error":
 		f.Error, err = strconv.ParseFloat(value, 64)
 		if err == nil && (f.Error < 0 || f.Error > 1) {
-			err = errors.New("expected a share of the calls from 0 to 1, for example error:0.3")
+			err = words.NewError("expected a share of the calls from 0 to 1, for example error:0.3", "应为调用中失败的比例，从 0 到 1，例如 error:0.3")
 		}
 	case "status":
 		f.Status, err = strconv.Atoi(value)
 	case "body":
 		if f.Body = value; value != "empty" && value != "html" {
-			err = errors.New("expected body:empty or body:html")
+			err = words.NewError("expected body:empty or body:html", "应为 body:empty 或 body:html")
 		}
 	case "latency":
 		f.Latency, err = time.ParseDuration(value)
 	default:
-		err = errors.New("expected error:SHARE, status:CODE, body:empty, body:html or latency:DURATION")
+		err = words.NewError("expected error:SHARE, status:CODE, body:empty, body:html or latency:DURATION", "应为 error:比例、status:状态码、body:empty、body:html 或 latency:时长")
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/lib/redact"
 )
 
@@ -49,7 +50,7 @@ var (
 // placeholders, as in https://api.example.org/v1/{id}, and further ones of its query. The name is that of the endpoint.
 func ReadAddress(name, text string, values map[string]string) (*Address, error) {
 	if !endpointName.MatchString(name) {
-		return nil, fmt.Errorf("name %q: expected lower-case letters, digits and hyphens, for example joke", name)
+		return nil, words.Errorf("name %q: expected lower-case letters, digits and hyphens, for example joke", "名称%q：应由小写字母、数字和连字符组成，例如 joke", name)
 	}
 	u, err := parse(text)
 	if err != nil {
@@ -108,7 +109,7 @@ func (a *Address) newSecret(name, value string) *param {
 
 // missing is the mistake of a placeholder without a value.
 func missing(name string) error {
-	return fmt.Errorf("--url: {%s} has no value; expected one, for example --param %s=7", name, name)
+	return words.Errorf("--url: {%s} has no value; expected one, for example --param %s=7", "--url：{%s} 没有值；应有一个，例如 --param %s=7", name, name)
 }
 
 // readQuery sorts the parameters of the query into those of callers, secrets, and

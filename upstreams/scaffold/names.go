@@ -32,8 +32,8 @@ func snake(name string) string {
 	return name[:min(len(name), 32)]
 }
 
-// words are Chinese for common names of fields.
-func words() map[string]string {
+// commonNames are Chinese for common names of fields.
+func commonNames() map[string]string {
 	return map[string]string{
 		"id": "编号", "title": "标题", "name": "名称", "text": "正文", "content": "内容", "author": "作者", "url": "链接", "link": "链接", "page": "网页", "cover": "封面",
 		"image": "图片", "picture": "图片", "pic": "图片", "avatar": "头像", "description": "描述", "desc": "描述", "date": "日期", "time": "时间", "created_at": "创建时间",
@@ -47,7 +47,7 @@ func words() map[string]string {
 func describe(name string) (en, zh string) {
 	text := strings.ReplaceAll(name, "_", " ")
 	en = strings.ToUpper(text[:1]) + text[1:] + "."
-	if zh = words()[name]; zh == "" {
+	if zh = commonNames()[name]; zh == "" {
 		zh = text
 	}
 	return en, zh + "。"

@@ -7,7 +7,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"net/netip"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -139,7 +139,7 @@ func (c *Config) assign(s *setting, text string, at place) error {
 		return nil // the same as not set
 	}
 	if err := s.read(c, text); err != nil {
-		return at.mistake(s.key, s.mistake(text, err))
+		return at.mistake(s.key, words.Name(s.mistake(text, err)))
 	}
 	c.places[s.key] = at
 	return nil
@@ -156,7 +156,7 @@ func (c *Config) environment(all []setting, getenv func(string) (string, bool)) 
 				continue
 			}
 			if set != "" {
-				mistakes = append(mistakes, fmt.Errorf("%s and %s are both set: expected only one of them", set, name))
+				mistakes = append(mistakes, words.Errorf("%s and %s are both set: expected only one of them", "%s 和 %s 都设置了：应只设置一个", set, name))
 				continue
 			}
 			if text != "" {
@@ -182,8 +182,8 @@ func (c *Config) readEndpoints(text string) error {
 }
 
 // Mistake says what is wrong with a setting, and where it was set.
-func (c *Config) Mistake(key, text string) error {
-	return c.places[key].mistake(key, text)
+func (c *Config) Mistake(key string, what words.Text) error {
+	return c.places[key].mistake(key, what)
 }
 
 // place is where a setting was set: in a line of a file, or in a variable or
@@ -195,9 +195,9 @@ type place struct {
 }
 
 // mistake says what is wrong with a setting at the place. A variable or a flag names the setting itself.
-func (p place) mistake(key, text string) error {
+func (p place) mistake(key string, what words.Text) error {
 	if p.file != "" {
-		return catalog.Mistake{File: p.file, Line: p.line, Msg: key + ": " + text}
+		return catalog.Mistake{File: p.file, Line: p.line, Msg: declare.Say("%s: %s", key, what)}
 	}
-	return fmt.Errorf("%s: %s", cmp.Or(p.name, key), text)
+	return words.Errorf("%s: %s", "%s: %s", cmp.Or(p.name, key), what)
 }

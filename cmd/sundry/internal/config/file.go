@@ -54,7 +54,7 @@ type fileReader struct {
 
 // wrong adds a mistake in the line of a node.
 func (r *fileReader) wrong(n *yaml.Node, format string, args ...any) {
-	r.mistakes = append(r.mistakes, catalog.Mistake{File: r.config.File, Line: n.Line, Msg: fmt.Sprintf(format, args...)})
+	r.mistakes = append(r.mistakes, catalog.Mistake{File: r.config.File, Line: n.Line, Msg: declare.Say(format, args...)})
 }
 
 func (r *fileReader) at(n *yaml.Node) place { return place{file: r.config.File, line: n.Line} }

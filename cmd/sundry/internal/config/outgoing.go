@@ -52,8 +52,7 @@ func (c *Config) UnknownProxies(known []string) error {
 	var mistakes []error
 	for _, rule := range c.Proxies {
 		if name, _, _ := strings.Cut(rule, "="); !slices.Contains(known, name) {
-			text := name + ": unknown endpoint or source" + declare.Suggestion(name, known)
-			mistakes = append(mistakes, c.Mistake("proxies", text))
+			mistakes = append(mistakes, c.Mistake("proxies", declare.Say("%s: unknown endpoint or source%s", name, declare.Suggestion(name, known))))
 		}
 	}
 	return errors.Join(mistakes...)

@@ -1,0 +1,119 @@
+package declare
+
+import (
+	"fmt"
+
+	"sundry/metrics/words"
+)
+
+// Say is what is said about a mistake, with the verbs of package fmt. In Chinese it is said where there is
+// a translation of the format, else in English.
+func Say(format string, args ...any) words.Text {
+	if zh, ok := chinese()[format]; ok {
+		return words.Sayf(format, zh, args...)
+	}
+	return words.Name(fmt.Sprintf(format, args...))
+}
+
+// chinese has translations by the English format: of what is wrong most often, and of the parts that messages have in common.
+func chinese() map[string]string {
+	return map[string]string{ //nolint:gosec // messages about secrets are none
+		"%s": "%s", "%s: %s": "%s: %s",
+
+		// What a file has, and what is expected.
+		"there is nothing in it; expected %s": "文件是空的；应为%s",
+		"%s: expected %s, got %q":             "%s: 应为 %s，而不是%q",
+		"%s: expected %s, got %s":             "%s: 应为 %s，而不是 %s",
+		"; for example %s":                    "；例如 %s",
+		"unknown key %s%s%s":                  "没有键 %s%s%s",
+		"unknown key %s%s":                    "没有键 %s%s",
+		" in %s":                              "（在 %s 中）",
+		"key %s: set twice, first in line %d": "键 %s 设置了两次，第一次在第 %d 行",
+		"%s%s: set twice":                     "%s%s 设置了两次",
+		"; did you mean %s?":                  "；是不是 %s？",
+		"%s Expected one of %s":               "%s应为以下之一：%s",
+		"; expected one of %s":                "；应为以下之一：%s",
+		"; no keys are allowed there":         "；这里不能有任何键",
+		"at least %s":                         "不小于 %s 的数",
+		"at most %s":                          "不大于 %s 的数",
+		"%s to %s":                            "%s 到 %s",
+		"%s or %s":                            "%s 或 %s",
+		"a mapping":                           "映射",
+		"a list":                              "列表",
+		"nothing":                             "空值",
+		"the text %q":                         "文本%q",
+		"a text":                              "文本",
+		"a number":                            "数",
+		"a whole number":                      "整数",
+		"true or false":                       "true 或 false",
+		"a jq program":                        "jq 程序",
+		"jq programs by name":                 "以名称为键的 jq 程序",
+		"fields by name":                      "以名称为键的字段",
+		"names by value":                      "以取值为键的名称",
+		"a duration such as 90s, 6h or 30d":   "时长，例如 90s、6h 或 30d",
+		"a number of calls, a slash and a duration, such as 45/1m": "次数、斜杠和时长，例如 45/1m",
+
+		// The endpoint as a whole.
+		"version: expected that of the grammar, as in version: 1":                                    "version: 应为文件格式的版本，即 version: 1",
+		"file name: expected lower-case letters, digits and hyphens, for example joke.yaml, got %q":  "文件名应由小写字母、数字和连字符组成，例如 joke.yaml，而不是%q",
+		"name: expected the name of the file, %q, got %q":                                            "name: 应与文件同名，即%q，而不是%q",
+		"summary: expected a sentence, for example {en: A joke., zh: 笑话}, or one for both languages": "summary: 应有一句说明，例如 {en: A joke., zh: 笑话}，也可以两种语言共用一句",
+		"endpoints: %s: not an endpoint%s":                                                           "endpoints: 没有接口 %s%s",
+		"uses: there is no shared/%s.yaml%s":                                                         "uses: 没有 shared/%s.yaml%s",
+		"cache: class: expected shared (few keys that all callers ask for), keyed (keys from callers' input) or computed (keys from callers' input, answers computed here), got nothing": "cache: class: 没有设置；应为 shared（人人都要的少数键）、keyed（键随调用者的输入而变）或 computed（键随输入而变，响应在本地计算）",
+
+		// Parameters and forms.
+		"param %q: expected a name of lower-case letters, digits and underscores, for example page_size": "参数%q：名称应由小写字母、数字和下划线组成，例如 page_size",
+		"param %s: declared twice": "参数 %s 声明了两次",
+		"param %s: expected the type of its values, for example type: string":                                              "参数 %s：应有值的类型，例如 type: string",
+		"param %s: expected min and max for an int, for example min: 1, max: 100":                                          "参数 %s：int 应有 min 和 max，例如 min: 1, max: 100",
+		"param %s: default %q %s; expected %s":                                                                             "参数 %s：默认值%q%s；可用的值：%s",
+		"param %s: example %q %s; expected %s":                                                                             "参数 %s：示例%q%s；可用的值：%s",
+		"param %s: example: expected a value that the parameter accepts":                                                   "参数 %s：example 应为这个参数接受的值",
+		"param %s: required and default: expected one of them: a required parameter is never absent, as in required: true": "参数 %s：required 和 default 应只有一个：必填的参数总会有值，例如 required: true",
+		"forms: expected at least one, for example {name: json, json: .}":                                                  "forms: 至少应有一种格式，例如 {name: json, json: .}",
+		"form without a name; expected one, for example name: json":                                                        "格式没有名称；应有一个，例如 name: json",
+		"form %q: declared twice":                                                                                          "格式%q声明了两次",
+		"form %q: expected exactly one of json, text, markdown, script, redirect, interstitial and picture":                "格式%q：json、text、markdown、script、redirect、interstitial 和 picture 应有且只有一个",
+		"form %s: chain: expected main or a name below chains:, got %q":                                                    "格式 %s：chain 应为 main 或 chains: 下的名称，而不是%q",
+
+		// Sources.
+		"source without a name; expected one, for example name: kuaidi100":        "数据源没有名称；应有一个，例如 name: kuaidi100",
+		"source %q: declared twice in this endpoint":                              "数据源%q在这个接口中声明了两次",
+		"source %q: expected the section of one kind, got %s":                     "数据源%q：应只有一种类别的一节，而不是 %s",
+		"source %q: it has no kind; expected one of %s, for example computed: {}": "数据源%q：没有类别；应为以下之一：%s，例如 computed: {}",
+		"chain %s: no sources":      "数据源链 %s：没有数据源",
+		"chain %s: no form uses it": "数据源链 %s：没有格式用到它",
+		"steps: %s: declared twice": "steps: %s 声明了两次",
+		"rules: %s: declared twice": "rules: %s 声明了两次",
+		"judge rule: is: expected its verdict, for example {status: [404], is: negative}":                                                             "判定规则：is 应为它的判定，例如 {status: [404], is: negative}",
+		"judge rule: status: there is no status %d; expected 100 to 599, for example [404]":                                                           "判定规则：status: 没有状态码 %d；应为 100 到 599，例如 [404]",
+		"judge rule without a condition; expected status, as in status: [404], or if: a jq condition":                                                 "判定规则没有条件；应有 status，例如 status: [404]，或 if，即 jq 条件",
+		"secret %s: nothing reads it; expected {%s} in a template or $secrets.%s in a program, for example headers: {Authorization: \"Bearer {%s}\"}": "密钥 %s 没有用到；应在模板中写 {%s}，或在程序中写 $secrets.%s，例如 headers: {Authorization: \"Bearer {%s}\"}",
+		"%s %s: nothing reads it; expected {%s} in a template or $vars.%s in a program, for example query: {%s: \"{%s}\"}":                            "%s %s 没有用到；应在模板中写 {%s}，或在程序中写 $vars.%s，例如 query: {%s: \"{%s}\"}",
+
+		// Placeholders and programs.
+		"placeholder {%s}: not found; expected the name of a parameter, var, step or secret%s":        "占位符 {%s} 不存在；应为参数、变量、步骤或密钥的名称%s",
+		"%q: {%s: expected {%s}, a name of lower-case letters, digits and underscores between braces": "%q：{%s 应为 {%s}，即花括号中由小写字母、数字和下划线组成的名称",
+		"%q: {{%s}}: expected single braces, {%s}":                                                    "%q：{{%s}} 应为单层花括号 {%s}",
+		"%q: ${%s}: expected no $ before it, {%s}":                                                    "%q：${%s} 前不应有 $，应为 {%s}",
+		"defs: %s: declared twice":                                                                    "defs: %s 声明了两次",
+		"defs: %s: there is a built-in function of this name; choose another":                         "defs: 已有名为 %s 的内置函数；请换一个名称",
+		"defs: %s: no program of this file calls it; expected a call, for example map: .data | %s":    "defs: 这个文件中没有程序调用 %s；应调用它，例如 map: .data | %s",
+		"%sjq: %s%s%s":         "%sjq: %s%s%s",
+		"jq: %s":               "jq: %s",
+		", at column %d of %q": "，位于%[2]q的第 %[1]d 列",
+		"the program ends too early; expected what follows, such as ), ], } or end": "程序没有写完；末尾还应有内容，例如 )、]、} 或 end",
+		"unexpected token %s":      "这里不应有 %s",
+		"function not defined: %s": "没有函数 %s",
+		"variable not defined: %s": "没有变量 %s",
+		"; there is a function %s, but not with %s arguments, for example test(\"^a\") with one":                                                 "；有函数 %s，但参数不是 %s 个，例如 test(\"^a\") 有一个",
+		"; expected a function of jq, or one below defs:, for example defs: {%s: .title}":                                                        "；应为 jq 的函数，或 defs: 下的函数，例如 defs: {%s: .title}",
+		"; expected it declared, for example %s":                                                                                                 "；应先声明，例如 %s",
+		"jq: $vars.%s: no step and no variable has this name%s":                                                                                  "jq: $vars.%s: 没有这个名称的步骤或变量%s",
+		"$secrets.%s: no secret and no option has this name%s":                                                                                   "$secrets.%s: 没有这个名称的密钥或选项%s",
+		"$params.%s: no input has this name%s":                                                                                                   "$params.%s: 没有这个名称的输入%s",
+		"$vars: only programs of a source have them; expected what it makes in its data, for example map: {x: $vars.x}":                          "$vars: 只在数据源的程序中可用；应由数据源把它放进数据，例如 map: {x: $vars.x}",
+		"$secrets: there are none once the service has replied; expected them in a program before, for example vars: {sign: $secrets.key | md5}": "$secrets: 收到回复之后就不可用；应在之前的程序中使用，例如 vars: {sign: $secrets.key | md5}",
+	}
+}
