@@ -164,15 +164,13 @@ func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []f
 		return printJSON(w, lines)
 	}
 	l, p := w.language(), w.paletteOf(w.stdout)
-	columns := [][]string{{l.Say("ENDPOINT", "接口")}, {l.Say("SOURCE", "数据源")}, {p.paint(uncolored, l.Say("HEALTH", "状况"))}, {l.Say("TIME", "用时")}, {l.Say("NOTES", "说明")}}
+	rows := [][]string{{l.Say("ENDPOINT", "接口"), l.Say("SOURCE", "数据源"), p.paint(uncolored, l.Say("HEALTH", "状况")), l.Say("TIME", "用时"), l.Say("NOTES", "说明")}}
 	for i := range findings {
 		f := &findings[i]
 		notes := upstreams.Shorten(strings.Join(f.Notes, "; "), longest)
-		for at, cell := range []string{f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), string(f.Health)), f.Took.Round(time.Millisecond).String(), notes} {
-			columns[at] = append(columns[at], cell)
-		}
+		rows = append(rows, []string{f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), string(f.Health)), f.Took.Round(time.Millisecond).String(), notes})
 	}
-	if _, err := io.WriteString(w.stdout, aligned(columns...)); err != nil || len(prospects) == 0 {
+	if _, err := io.WriteString(w.stdout, aligned(rows)); err != nil || len(prospects) == 0 {
 		return err
 	}
 	return summarize(w, prospects)

@@ -11,21 +11,17 @@ import (
 // summarize says for each endpoint whether it works, and what it depends on.
 func summarize(w *process, prospects []fixtures.Prospect) error {
 	l, p := w.language(), w.paletteOf(w.stdout)
-	columns := [][]string{
-		{l.Say("ENDPOINT", "接口")}, {l.Say("WORKING", "可用")}, {l.Say("IF A SOURCE FAILS", "某个数据源失败时")},
-	}
+	rows := [][]string{{l.Say("ENDPOINT", "接口"), l.Say("WORKING", "可用"), l.Say("IF A SOURCE FAILS", "某个数据源失败时")}}
 	colors := map[string]int{}
 	for i := range prospects {
 		e := &prospects[i]
 		color := colorOf(e)
 		colors[color]++
 		working := words.Sayf("%d of %d", "%d/%d", e.Working, e.Sources)
-		for at, cell := range []string{e.Endpoint, l.Of(working), p.paint(color, l.Of(e.Outlook()))} {
-			columns[at] = append(columns[at], cell)
-		}
+		rows = append(rows, []string{e.Endpoint, l.Of(working), p.paint(color, l.Of(e.Outlook()))})
 	}
 	total := l.Of(totalOf(p, len(prospects), colors[red], colors[yellow]))
-	_, err := fmt.Fprintf(w.stdout, "\n%s\n%s\n", aligned(columns...), total)
+	_, err := fmt.Fprintf(w.stdout, "\n%s\n%s\n", aligned(rows), total)
 	return err
 }
 
@@ -52,21 +48,23 @@ func totalOf(p palette, all, without, alone int) words.Text {
 	return words.Sayf("%s: %s, %d with answers that only one source has", "%s：%s，%d 个有只靠一个数据源的结果", endpoints, bad, alone)
 }
 
-// aligned are the lines of a table. Its last column may be of any width.
-func aligned(columns ...[]string) string {
-	last := len(columns) - 1
-	widths := make([]int, last)
-	for at := range widths {
-		for _, cell := range columns[at] {
+// aligned are the lines of a table, of which all rows have as many cells. Its last column may be of any width.
+func aligned(rows [][]string) string {
+	var widths []int
+	for _, row := range rows {
+		for at, cell := range row[:len(row)-1] {
+			if at == len(widths) {
+				widths = append(widths, 0)
+			}
 			widths[at] = max(widths[at], columnsOf(cell))
 		}
 	}
 	var b strings.Builder
-	for row, end := range columns[last] {
+	for _, row := range rows {
 		for at, width := range widths {
-			b.WriteString(padded(columns[at][row], width) + "  ")
+			b.WriteString(padded(row[at], width) + "  ")
 		}
-		b.WriteString(end + "\n")
+		b.WriteString(row[len(widths)] + "\n")
 	}
 	return b.String()
 }

@@ -22,6 +22,14 @@ import (
 	"sundry/upstreams/fixtures"
 )
 
+// clinicHead begins the file of an endpoint, up to what tests differ in.
+const clinicHead = `version: 1
+name: clinic
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+`
+
 // copyCase puts one of our recorded exchanges into a catalog directory.
 func copyCase(t *testing.T, dir, of string) string {
 	t.Helper()
@@ -121,12 +129,7 @@ func clinic(t *testing.T) (dir string, requests *atomic.Int64) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	dir = t.TempDir()
-	file := `version: 1
-name: clinic
-group: text
-summary: {en: A test., zh: 测试}
-cache: {class: shared, ttl: 1h}
-forms: [{name: json, json: .}]
+	file := clinicHead + `forms: [{name: json, json: .}]
 sources:
   - {name: well, http: {url: "` + up.URL + `/well"}}
   - {name: changed, http: {url: "` + up.URL + `/changed"}}
@@ -245,12 +248,7 @@ func TestDoctorSaysWhatItSaw(t *testing.T) {
 	}))
 	t.Cleanup(up.Close)
 	dir := t.TempDir()
-	file := `version: 1
-name: clinic
-group: text
-summary: {en: A test., zh: 测试}
-cache: {class: shared, ttl: 1h}
-fields:
+	file := clinicHead + `fields:
   text: {must: true}
   by: {}
   tags: {at_least: 1}
@@ -318,12 +316,7 @@ func TestTwoGoodShapesAreBothKnown(t *testing.T) {
 	}))
 	t.Cleanup(up.Close)
 	dir := t.TempDir()
-	write(t, dir, "clinic.yaml", `version: 1
-name: clinic
-group: text
-summary: {en: A test., zh: 测试}
-cache: {class: shared, ttl: 1h}
-forms: [{name: json, json: .}]
+	write(t, dir, "clinic.yaml", clinicHead+`forms: [{name: json, json: .}]
 sources: [{name: turns, http: {url: "`+up.URL+`/"}}]
 `)
 	for range 2 {
@@ -358,12 +351,7 @@ func TestEachChainIsRecorded(t *testing.T) {
 	}))
 	t.Cleanup(up.Close)
 	dir := t.TempDir()
-	write(t, dir, "clinic.yaml", `version: 1
-name: clinic
-group: text
-summary: {en: A test., zh: 测试}
-cache: {class: shared, ttl: 1h}
-params: [{name: type, role: form, example: json, summary: {en: Format., zh: 格式}}]
+	write(t, dir, "clinic.yaml", clinicHead+`params: [{name: type, role: form, example: json, summary: {en: Format., zh: 格式}}]
 fields: {text: {is: text, must: true, en: Text., zh: 文字}, picture: {is: link, must: true, en: Picture., zh: 图片}}
 forms: [{name: json, json: .}, {name: picture, chain: pictures, picture: source}]
 sources: [{name: one, http: {url: "`+up.URL+`/"}}]

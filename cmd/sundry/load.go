@@ -141,7 +141,7 @@ func configure(env *upstreams.Environment, c *config.Config) {
 	env.Guard.Allow(c.AllowTargets)
 }
 
-// loopID marks the requests that this service sends upstream.
+// loopID is that of this service, in the requests that it sends upstream.
 func loopID(c *config.Config) loop.ID { return loop.NewID(c.LoopID, c.OwnHosts, c.BasePath) }
 
 // replayed is a network that replays recorded exchanges, with faults.

@@ -11,18 +11,16 @@ import (
 // variableStates says which variables of sources are set, and what follows from it,
 // without their values.
 func (w *process) variableStates(variables []catalog.VariableUse) string {
-	columns := make([][]string, 3)
+	var rows [][]string
 	for i := range variables {
 		v := &variables[i]
 		state, sources := w.say("set", "已设置"), w.say("used by %s", "用于 %s", words.Names(slices.Concat(v.Required, v.Optional)...))
 		if value, _ := w.getenv(v.Name); value == "" {
 			state, sources = w.say("not set", "未设置"), w.language().Of(consequence(v))
 		}
-		for at, cell := range []string{v.Name, state, sources} {
-			columns[at] = append(columns[at], cell)
-		}
+		rows = append(rows, []string{v.Name, state, sources})
 	}
-	return aligned(columns...)
+	return aligned(rows)
 }
 
 // consequence says what happens without a variable.

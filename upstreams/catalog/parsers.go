@@ -61,7 +61,7 @@ func (p *Param) inputParser(s paramSpec, problems *declare.Problems) {
 
 // formParser accepts the form names, or the values that As translates. Where it accepts none, another mistake is why.
 func (p *Param) formParser(s paramSpec, forms []string, problems *declare.Problems) {
-	forms = slices.DeleteFunc(forms, func(name string) bool { return name == "" })
+	forms = slices.DeleteFunc(slices.Clone(forms), func(name string) bool { return name == "" })
 	values := map[string]string{}
 	for _, f := range forms {
 		values[f] = f

@@ -2,6 +2,7 @@ package declare
 
 import (
 	"fmt"
+	"sync"
 
 	"sundry/metrics/words"
 )
@@ -16,7 +17,7 @@ func Say(format string, args ...any) words.Text {
 }
 
 // chinese has translations by the English format: of what is wrong most often, and of the parts that messages have in common.
-func chinese() map[string]string {
+var chinese = sync.OnceValue(func() map[string]string {
 	return map[string]string{ //nolint:gosec // messages about secrets are none
 		"%s": "%s", "%s: %s": "%s: %s",
 
@@ -116,4 +117,4 @@ func chinese() map[string]string {
 		"$vars: only programs of a source have them; expected what it makes in its data, for example map: {x: $vars.x}":                          "$vars: 只在数据源的程序中可用；应由数据源把它放进数据，例如 map: {x: $vars.x}",
 		"$secrets: there are none once the service has replied; expected them in a program before, for example vars: {sign: $secrets.key | md5}": "$secrets: 收到回复之后就不可用；应在之前的程序中使用，例如 vars: {sign: $secrets.key | md5}",
 	}
-}
+})
