@@ -33,8 +33,8 @@ func TestAPIsOnPages(t *testing.T) {
 		{ReferencePath, []string{`<h3 id="title-as_is">APIs as they are</h3>`, `<a href="/tools/docs/weather"><strong>Weather by place <code>weather</code></strong>`}, []string{"<span>各地天气</span>"}},
 		{
 			"/docs/weather",
-			[]string{"<title>Weather by place · Sundry</title>", "Everything below <code>/tools/api/weather/</code>", "curl -i '<span class=\"origin\">http://localhost:8080</span>/tools/api/weather/'", "All methods and paths go on to its origin", "Only errors of this service have the header <code>Sundry-Error</code>:", "<code>upstream_timeout</code>", "Retry-After", "Cache-Status", "Age: 18", "<li>fresh for as long as the response says, by the first that it has of Sundry-Cache-Control, CDN-Cache-Control, Cache-Control, Expires</li>"},
-			[]string{"各地天气", "<code>/tools/api/weather/</code>", "任何方法、任何路径", "只有本服务自身的错误带有响应头 <code>Sundry-Error</code>："},
+			[]string{"<title>Weather by place · Sundry</title>", "Everything below <code>/tools/api/weather/</code>", "curl -i '<span class=\"origin\">http://localhost:8080</span>/tools/api/weather/'", "All methods and paths go on to its origin", "formats are described by whoever runs it. Errors of this service have the header <code>Sundry-Error</code>:", "<code>upstream_timeout</code>", "Retry-After", "Cache-Status", "Age: 18", "<li>fresh for as long as the response says, by the first that it has of Sundry-Cache-Control, CDN-Cache-Control, Cache-Control, Expires</li>"},
+			[]string{"各地天气", "<code>/tools/api/weather/</code>", "任何方法、任何路径", "源站自己的文档。本服务自身的错误带有响应头 <code>Sundry-Error</code>："},
 		},
 		{
 			"/docs/bulletin",
