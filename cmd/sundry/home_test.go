@@ -107,7 +107,10 @@ func visitSearching(t *testing.T, b *browsertest.Browser, home string) {
 	b.Text(t, "#found", "close to them: QR code generator")
 	b.Keys(t, kb.Escape)
 	b.Until(t, `[...document.querySelectorAll(".card")].every(c => c.offsetParent)`)
-	b.Type(t, "nonsuch")
+	b.Type(t, "my ip")
+	b.Until(t, shown+` === "card-ipinfo,card-ip"`)
+	b.Keys(t, kb.Escape)
+	b.Type(t, "weather") // near to "whether" in summaries
 	b.Text(t, "#found", "Nothing found")
 	b.Until(t, `!document.querySelector("#add").hidden && document.querySelector("#add a").getAttribute("href").endsWith("/docs#own")`)
 	b.Keys(t, kb.Escape)

@@ -14,7 +14,7 @@ func (s *Set) apis(l i18n.Language) (group homeGroup, ok bool) {
 	for _, a := range s.cfg.API.APIs {
 		group.Endpoints = append(group.Endpoints, homeEndpoint{
 			Name: a.Name, Title: l.Of(a.Title), Summary: summaryOf(a, l), Page: apiPagePath(a), Path: apiPlace(a), Hosts: a.Hosts,
-			Words: searched(append([]string{a.Name, a.Title.EN(), a.Title.ZH(), a.EN, a.ZH}, a.Hosts...)),
+			Names: searched(append([]string{a.Name, a.Title.EN(), a.Title.ZH()}, a.Hosts...)), About: searched([]string{a.EN, a.ZH}),
 		})
 	}
 	return group, group.Endpoints != nil

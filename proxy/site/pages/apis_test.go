@@ -27,7 +27,7 @@ func TestAPIsOnPages(t *testing.T) {
 	}{
 		{
 			HomePath,
-			[]string{`<a href="#group-as_is"`, "APIs as they are", `data-words="weather weather by place 各地天气 weather by place. 各地天气"`, "<p>Weather by place.</p>", `<a href="/tools/api/weather/">`, `<a href="/tools/docs/bulletin">`, "news.example.org, news.example.com</p>"},
+			[]string{`<a href="#group-as_is"`, "APIs as they are", `data-names="weather weather by place 各地天气" data-about="weather by place. 各地天气"`, "<p>Weather by place.</p>", `<a href="/tools/api/weather/">`, `<a href="/tools/docs/bulletin">`, "news.example.org, news.example.com</p>"},
 			[]string{"原样代理的 API", "<p>各地天气</p>", "<p>原样代理的 HTTP API。</p>", "news.example.org, news.example.com</p>"},
 		},
 		{ReferencePath, []string{`<h3 id="title-as_is">APIs as they are</h3>`, `<a href="/tools/docs/weather"><strong>Weather by place <code>weather</code></strong>`}, []string{"<span>各地天气</span>"}},

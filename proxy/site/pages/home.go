@@ -22,8 +22,9 @@ type homeEndpoint struct {
 	// Page, and Path of the API, are below the base path. One that has Hosts has no Path.
 	Page, Path string
 	Hosts      []string
-	// Words that a search looks in: those of both languages, in lower case.
-	Words string
+	// Names and About are what a search looks in: those of both languages, in lower case. Typing errors are forgiven in Names alone:
+	// a long text has a word that is near to most others.
+	Names, About string
 	Taste *taste // nil: there is nothing to show
 }
 
@@ -52,7 +53,7 @@ func (s *Set) groups(l i18n.Language) []homeGroup {
 		for _, e := range s.cfg.API.InGroup(g.Name) {
 			group.Endpoints = append(group.Endpoints, homeEndpoint{
 				Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Page: EndpointPath(e), Path: apiPath(e), Taste: s.tasteOf(l, e),
-				Words: searched(append([]string{e.Name, e.Title.EN(), e.Title.ZH(), e.EN, e.ZH}, e.Keywords...)),
+				Names: searched(append([]string{e.Name, e.Title.EN(), e.Title.ZH()}, e.Keywords...)), About: searched([]string{e.EN, e.ZH}),
 			})
 		}
 		if group.Endpoints != nil {

@@ -1,5 +1,5 @@
 // The search on the home page: cards without all of the words are hidden; where none has them,
-// those are left whose words differ by typing errors. The key / leads to it from everywhere on the
+// those are left whose names differ by typing errors. The key / leads to it from everywhere on the
 // page, Escape empties it, Enter opens the first card that is left.
 
 // typos is how many letters must be put in, taken out, changed or swapped with the next to make
@@ -31,13 +31,13 @@ if (search) {
 
   const show = (fits) => {
     for (const card of $$(".card")) {
-      card.hidden = !fits(card.dataset.words);
+      card.hidden = !fits(card.dataset);
     }
     return shown().length > 0;
   };
 
   const mostNames = 3;
-  const names = () => {
+  const firstNames = () => {
     const all = shown().map((card) => $("h3 a", card).textContent);
     const { comma, more } = found.dataset;
     return all.slice(0, mostNames).join(comma) + (all.length > mostNames ? more.replace("{n}", all.length - mostNames) : "");
@@ -46,15 +46,15 @@ if (search) {
   const filter = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const { none, some, near: close } = found.dataset;
-    let says = show((all) => words.every((word) => all.includes(word))) ? some : none;
-    if (says === none && show((all) => words.every((word) => all.split(/[\s,.;:：，、；。]+/).some((other) => near(word, other))))) {
+    let says = show(({ names, about }) => words.every((word) => `${names} ${about}`.includes(word))) ? some : none;
+    if (says === none && show(({ names }) => words.every((word) => names.split(" ").some((other) => near(word, other))))) {
       says = close;
     }
     for (const group of $$(".group")) {
       group.hidden = !$(".card:not([hidden])", group);
     }
     $("#add").hidden = words.length === 0 || says !== none;
-    found.textContent = words.length === 0 ? "" : says.replace("{names}", names());
+    found.textContent = words.length === 0 ? "" : says.replace("{names}", firstNames());
   };
 
   input.addEventListener("input", filter);
