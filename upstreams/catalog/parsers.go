@@ -129,7 +129,7 @@ func (p *Param) stringParser(s paramSpec, problems *declare.Problems) {
 	p.Allowed = words.Sayf("a text of %d to %d characters", "%d 到 %d 个字符的文本", low, high)
 	p.parse = func(v string) (any, error) {
 		if n := utf8.RuneCountInString(v); n < low || n > high {
-			return nil, &lengthError{n}
+			return nil, wrongLength(n)
 		}
 		return v, nil
 	}
@@ -200,7 +200,7 @@ func (p *Param) digitsParser(s paramSpec, problems *declare.Problems) {
 		case strings.ContainsFunc(v, func(r rune) bool { return r < '0' || r > '9' }):
 			return nil, errNotDigits
 		case len(v) < s.MinLen || len(v) > s.MaxLen:
-			return nil, &lengthError{len(v)}
+			return nil, wrongLength(len(v))
 		case !s.LeadingZero && strings.HasPrefix(v, "0"):
 			return nil, errLeadingZero
 		}
@@ -254,14 +254,9 @@ func oneOf(values []string) words.Text {
 	return words.Sayf("one of %s", "以下之一：%s", words.Names(values...))
 }
 
-// lengthError is a text of a length that is not allowed, in characters.
-type lengthError struct{ length int }
-
-func (e *lengthError) Error() string { return e.Words().EN() }
-
-// Words implements words.Teller.
-func (e *lengthError) Words() words.Text {
-	return words.Sayf("is %d characters long", "的长度为 %d 个字符", e.length)
+// wrongLength is the mistake of a text of a length that is not allowed, in characters.
+func wrongLength(n int) error {
+	return words.Errorf("is %d characters long", "的长度为 %d 个字符", n)
 }
 
 // canonicalType is a type of text whose values are normalized.
@@ -309,21 +304,9 @@ func parseIP(v string) (any, error) {
 func parseHost(v string) (any, error) {
 	t, err := minecraft.ParseTarget(v)
 	if err != nil {
-		return nil, &hostError{err}
+		return nil, words.Errorf("is not a server address: %s", "不是服务器地址：%s", words.Of(err, errNotValid.Words()))
 	}
 	return t.String(), nil
-}
-
-// hostError says what is wrong with the address of a server.
-type hostError struct{ err error }
-
-func (e *hostError) Error() string { return e.Words().EN() }
-
-func (e *hostError) Unwrap() error { return e.err }
-
-// Words implements words.Teller.
-func (e *hostError) Words() words.Text {
-	return words.Sayf("is not a server address: %s", "不是服务器地址：%s", words.Of(e.err, errNotValid.Words()))
 }
 
 func parseShare(v string) (any, error) {
