@@ -50,25 +50,23 @@ func (notFoundSpec) Shape(of func(any) *declare.Shape) *declare.Shape {
 
 // notFound makes the message of a negative answer. Programs that are nil say only that there is
 // no answer.
-type notFound struct {
-	en, zh *jq.Program
-	both   bool // en is for both languages
-}
+type notFound struct{ en, zh *jq.Program }
 
 func (s *notFoundSpec) compile(defs *jq.Defs, problems *declare.Problems) notFound {
 	if s == nil {
 		return notFound{}
 	}
-	return notFound{jq.Compile(s.EN, defs, problems), jq.Compile(s.ZH, defs, problems), s.ZH == nil}
+	made := notFound{jq.Compile(s.EN, defs, problems), jq.Compile(s.ZH, defs, problems)}
+	if s.ZH == nil {
+		made.zh = made.en
+	}
+	return made
 }
 
 // NotFound is the message of a negative answer.
 func (e *Endpoint) NotFound(ctx context.Context, call *upstreams.Call) words.Text {
 	env := &jq.Env{Params: call.Params, Now: call.Now}
 	en, ok := said(ctx, e.notFound.en, env)
-	if ok && e.notFound.both {
-		return words.Name(en)
-	}
 	zh, okZH := said(ctx, e.notFound.zh, env)
 	if !ok || !okZH {
 		return words.Say("not found", "没有找到")
