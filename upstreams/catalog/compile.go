@@ -19,7 +19,7 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	s := d.spec
 	d.hints = nil
 	e := &Endpoint{
-		Name: name, EN: s.Summary.EN(), ZH: s.Summary.ZH(), Keywords: s.Keywords, variables: variables, place: d.place, Own: d.own,
+		Name: name, EN: s.Summary.EN(), ZH: s.Summary.ZH(), Keywords: s.Keywords, Own: d.own,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
 	checkNamed(s.Version, s.Name, name, problems)
@@ -34,7 +34,8 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	e.compileForms(s, defs, problems)
 	e.compileParams(s, problems)
 	uses := &jq.Uses{}
-	e.compileChains(s, defs, uses, env, problems)
+	of := kinds.Endpoint{Name: name, Params: s.inputs(), Defs: defs, Uses: uses, Variables: variables, Place: d.place}
+	e.compileChains(s, of, env, problems)
 	uses.Missing(problems)
 	s.checkAsked(e, &d.hints)
 	s.checkNames(defs, problems)
@@ -49,7 +50,7 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	if e.Warm && slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Required || p.Caller }) {
 		problems.Add(s.Name.Line, "cache: warm: expected an endpoint without required input, which alone can be filled ahead of requests")
 	}
-	e.place, e.places = nil, d.places()
+	e.places = d.places()
 	return e
 }
 
@@ -106,7 +107,7 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 }
 
 // compileChains makes every chain and gives each form to the one that makes it.
-func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, uses *jq.Uses, env *upstreams.Environment, problems *declare.Problems) {
+func (e *Endpoint) compileChains(s *endpointSpec, of kinds.Endpoint, env *upstreams.Environment, problems *declare.Problems) {
 	specs := map[string]chainSpec{MainChain: {Sources: s.Sources}}
 	maps.Copy(specs, s.Chains)
 	demands, jsonChain := s.compileDemands(e.Fields, problems), s.jsonChain()
@@ -137,7 +138,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, uses *jq.Uses, 
 		if len(c.Forms) == 0 {
 			problems.Add(s.Name.Line, "chain %s: no form uses it", name)
 		}
-		c.Chain = e.compileChain(name, sources, kinds.Endpoint{Name: e.Name, Params: s.inputs(), Defs: defs, Uses: uses, Variables: e.variables, Place: e.place}, env, problems)
+		c.Chain = e.compileChain(name, sources, of, env, problems)
 		switch {
 		case c.JSON() != nil:
 			c.SetDemands(demands, 0)

@@ -46,11 +46,7 @@ type Endpoint struct {
 	groupLine  int
 	rest       *Param // the parameter whose value may contain an unescaped &; nil for none
 	env        *upstreams.Environment
-	// variables that sources may read, by name.
-	variables map[string]upstreams.Variable
-	// place says where a line is, while the endpoint is compiled.
-	place  func(line int) string
-	places map[string]Mistake // of its parts
+	places     map[string]Mistake // of its parts
 }
 
 // Replayed reports whether recorded exchanges replace its upstreams.
