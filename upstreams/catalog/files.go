@@ -93,20 +93,18 @@ func Data(dir string) fs.FS {
 	if dir == "" {
 		return builtin
 	}
-	return layered{os.DirFS(dir), builtin}
+	return layered{os.DirFS(dir)}
 }
 
-// layered opens a file in the first file system that has it.
-type layered []fs.FS
+// layered has the files of a directory over ours.
+type layered struct{ own fs.FS }
 
 // Open implements fs.FS.
 func (l layered) Open(name string) (fs.File, error) {
-	for _, f := range l[:len(l)-1] {
-		if file, err := f.Open(name); err == nil {
-			return file, nil
-		}
+	if file, err := l.own.Open(name); err == nil {
+		return file, nil
 	}
-	return l[len(l)-1].Open(name)
+	return builtin.Open(name)
 }
 
 // cachedFS remembers the content of each file, or why it could not be read.

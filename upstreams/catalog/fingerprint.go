@@ -51,11 +51,9 @@ func writeFile(h io.Writer, file *declaredFile) {
 	if err != nil {
 		return // it was loaded before
 	}
-	delete(tree, "cache")
-	for _, about := range []string{"title", "summary", "keywords"} {
+	for _, about := range []string{"cache", "title", "summary", "keywords", "fields"} {
 		delete(tree, about)
 	}
-	delete(tree, "fields")
 	_, _ = fmt.Fprint(h, file.name) // a hash takes everything
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		node := new(tree[name])
