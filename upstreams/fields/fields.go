@@ -71,14 +71,14 @@ func (d *Demands) Check(data any, mayBeEmpty bool) (any, error) {
 	c := checker{mayBeEmpty}
 	var out any
 	var missing *Missing
-	switch of := (&Field{Must: need(d.Fields), Fields: d.Fields}); {
+	list, isList := data.([]any)
+	switch {
 	case d.Pool != nil:
-		of.Must = true
-		out, missing = c.below(d.Pool, data, of)
-	case isList(data):
-		out, _, missing = c.list(data.([]any), &Field{Fields: d.Fields}) //nolint:forcetypeassert // see above
+		out, missing = c.below(d.Pool, data, &Field{Must: true, Fields: d.Fields})
+	case isList:
+		out, _, missing = c.list(list, &Field{Fields: d.Fields})
 	default:
-		out, _, missing = c.value(data, of)
+		out, _, missing = c.value(data, &Field{Must: need(d.Fields), Fields: d.Fields})
 	}
 	if missing != nil {
 		return nil, missing
@@ -209,9 +209,4 @@ func (f *Field) tooFew(v any) string {
 // need reports whether one of the fields must have a value.
 func need(fields []*Field) bool {
 	return slices.ContainsFunc(fields, func(f *Field) bool { return f.Must || f.AtLeast > 0 })
-}
-
-func isList(v any) bool {
-	_, ok := v.([]any)
-	return ok
 }
