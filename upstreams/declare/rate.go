@@ -34,9 +34,6 @@ func (Rate) Shape(func(any) *Shape) *Shape {
 	return &Shape{What: "a number of calls, a slash and a duration, such as 45/1m", Pattern: `^[1-9][0-9]*/` + durationPattern + `$`}
 }
 
-// String writes what ParseRate reads.
-func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.Calls, r.Per) }
-
 // ParseRate reads a number of calls, a slash and a duration.
 func ParseRate(s string) (Rate, error) {
 	calls, per, _ := strings.Cut(s, "/")
