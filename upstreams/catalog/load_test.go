@@ -95,6 +95,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"version: 1", "", "version: expected that of the grammar"},
 		{"ttl: 1h", "until: noon", "whole.yaml:8: cache: until:"},
 		{"ttl: 1h", "tll: 1h", "whole.yaml:8: unknown key tll"},
+		{"ttl: 1h", "ttl: 1h, fresh: '.n |'", "whole.yaml:8: jq: the program ends too early"},
 		{"json: .}", "json: '.x |'}", "whole.yaml:10: jq: the program ends too early"},
 		{"json: .}", "json: ., text: .}", "whole.yaml:10: form \"json\": expected exactly one"},
 		{"name: text, text", "name: json, text", "whole.yaml:11: form \"json\": declared twice"},

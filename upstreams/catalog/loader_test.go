@@ -146,13 +146,6 @@ func TestLeastFresh(t *testing.T) {
 	}
 }
 
-func TestMistakeInFresh(t *testing.T) {
-	_, err := loadText(t, strings.Replace(whole, "ttl: 1h", "ttl: 1h, fresh: '.n |'", 1))
-	if err == nil || !strings.Contains(err.Error(), "whole.yaml:8: jq: the program ends too early") {
-		t.Errorf("%v", err)
-	}
-}
-
 // Breakers weigh a call by its key where callers choose it, and by its client,
 // of whom an IPv6 one has a whole /64.
 func TestCallsAreWeighedByKeyAndClient(t *testing.T) {
