@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/metrics"
 	"sundry/upstreams/catalog"
@@ -21,42 +22,38 @@ type serverMetrics struct {
 // for would be an unbounded label.
 const unrouted = "none"
 
-func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
+func newMetrics(reg prometheus.Registerer, s *Server) *serverMetrics {
 	const namespace = metrics.Namespace
+	register := promauto.With(reg)
 	m := &serverMetrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
+		requests: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
 			Help: "Requests answered, by outcome and status class."}, []string{"endpoint", "outcome", "class"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
+		duration: register.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
 			Help: "Time from a request's arrival until its answer is written.",
 			// Classic buckets only: with a native histogram as well, an observation
 			// costs three times as much, and every hit makes two observations (its age
 			// is the other).
 			Buckets: durationBuckets()}, []string{"endpoint"}),
-		limited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
+		limited: register.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
 			Help: "Requests refused because their client exceeded its rate limit."}),
-		shed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "shed_total",
+		shed: register.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "shed_total",
 			Help: "Requests refused because of overload: too many requests waiting, or too many of one kind in progress."}),
 	}
-	gauge := func(name, help string, read func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read)
+	gauge := func(name, help string, read func() float64) {
+		register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read)
 	}
-	inFlight := gauge("requests_in_flight", "Requests that wait for an answer. Answers from the near tier are not counted.",
+	gauge("requests_in_flight", "Requests that wait for an answer. Answers from the near tier are not counted.",
 		func() float64 { waiting, _ := s.admission.count(); return float64(waiting) })
-	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at the same time before more are shed.",
+	gauge("requests_in_flight_limit", "Requests that may wait for an answer at the same time before more are shed.",
 		func() float64 { _, limit := s.admission.count(); return float64(limit) })
-	share := gauge("shed_share", "Share that is shed, because of the queue delay, of the requests that would have to wait for an answer.",
+	gauge("shed_share", "Share that is shed, because of the queue delay, of the requests that would have to wait for an answer.",
 		s.admission.shedShare)
-	clients := gauge("rate_limit_clients", "Clients whose burst is not fully restored; 0 without a rate limit.",
+	gauge("rate_limit_clients", "Clients whose burst is not fully restored; 0 without a rate limit.",
 		func() float64 { return float64(s.current.Load().settings.limiter.Clients(time.Now())) })
-	if reg == nil {
-		return m, nil
+	if reg != nil {
+		reg.MustRegister(newEndpointCollector(s))
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.limited, m.shed, inFlight, limit, share, clients, newEndpointCollector(s)} {
-		if err := reg.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+	return m
 }
 
 // endpointMetrics holds the resolved series of an endpoint, so that counting a hit

@@ -123,11 +123,7 @@ func New(cfg Config) (*Server, error) {
 	s.keeper = status.NewKeeper(cfg.Status, cfg.Log)
 	s.history, s.status.every = status.NewHistory(durationBuckets(), s.totals, s.keeper), statusEvery
 	s.use(&generation{settings: newActiveSettings(cfg.Settings, nil)})
-	var err error
-	s.metrics, err = newMetrics(cfg.Registerer, s)
-	if err != nil {
-		return nil, fmt.Errorf("proxy: metrics: %w", err)
-	}
+	s.metrics = newMetrics(cfg.Registerer, s)
 	s.unrouted = s.metrics.endpoint(unrouted)
 	if cfg.Cache != nil {
 		cfg.Cache.OnFill(s.logFill)
@@ -176,7 +172,7 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	next.pages, err = pages.New(pages.Config{
 		API: api, BasePath: s.cfg.BasePath, PublicURL: settings.PublicURL, Version: s.cfg.Version, Contact: settings.Contact, Tools: tools, Replay: s.cfg.Replay,
 		Rate: settings.Limits.Rate, Burst: next.settings.limiter.mostAtOnce(),
-		Errors: errorExamples, Status: func() *status.Report { return s.statusAt(time.Now()) },
+		Errors: errorExamples, Status: s.Status,
 	})
 	if err != nil {
 		return fmt.Errorf("home page: %w", err)

@@ -13,11 +13,8 @@ import (
 // kept.
 const adviseEvery = 5 * time.Minute
 
-// adviseFile is where what was seen is kept over a restart: beside the snapshot, or else
-// beside the settings; "" for nowhere.
-func (s *server) adviseFile() string {
-	return s.fileBeside(".advice")
-}
+// seenEnding is that of the file in which what was seen is kept over a restart.
+const seenEnding = ".advice"
 
 // fileBeside is a file that is kept beside the snapshot, or else beside the settings; "" for none.
 func (s *server) fileBeside(ending string) string {
@@ -29,7 +26,7 @@ func (s *server) fileBeside(ending string) string {
 
 // readSeen reads what an earlier process has seen.
 func (s *server) readSeen() {
-	read := func() error { return s.observer.ReadFile(s.adviseFile(), time.Now()) }
+	read := func() error { return s.observer.ReadFile(s.fileBeside(seenEnding), time.Now()) }
 	if err := s.panics.FuncErr(panics.Advice, read)(); err != nil {
 		s.log.Warn("advice begins anew", "error", err)
 	}
@@ -46,7 +43,7 @@ func (s *server) keepSeen(ctx context.Context) {
 }
 
 func (s *server) writeSeen() {
-	if err := s.observer.WriteFile(s.adviseFile()); err != nil {
+	if err := s.observer.WriteFile(s.fileBeside(seenEnding)); err != nil {
 		s.log.Warn("what advice has seen was not kept", "error", err)
 	}
 }

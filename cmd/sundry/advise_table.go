@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"sundry/cache/advise"
@@ -23,8 +21,7 @@ type advised struct {
 // print writes a row for each endpoint, or for each rule, what became of the lines, and a note,
 // unless that is empty.
 func (a *advised) print(w io.Writer, rules bool, note string) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(table, "ENDPOINT\tTTL\tADVISED\tOLD\tCALLS/H\tEVIDENCE\tWHY")
+	table := [][]string{{"ENDPOINT", "TTL", "ADVISED", "OLD", "CALLS/H", "EVIDENCE", "WHY"}}
 	for i := range a.Endpoints {
 		v := &a.Endpoints[i]
 		rows := [][]string{nowAndThen(v)}
@@ -36,16 +33,14 @@ func (a *advised) print(w io.Writer, rules bool, note string) error {
 			if i > 0 {
 				name, advised, evidence, why = "", "", "", ""
 			}
-			_, err2 := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row[0], advised, row[1], row[2], evidence, why)
-			err = errors.Join(err, err2)
+			table = append(table, []string{name, row[0], advised, row[1], row[2], evidence, why})
 		}
 	}
 	if note != "" {
 		note = "note: " + note + "\n"
 	}
-	err = errors.Join(err, table.Flush())
-	_, err2 := fmt.Fprintf(w, "\n%s\n%s", &a.Logs, note)
-	return errors.Join(err, err2)
+	_, err := fmt.Fprintf(w, "%s\n%s\n%s", aligned(table), &a.Logs, note)
+	return err
 }
 
 // nowAndThen are the TTL in force, and old share and calls under it and the advised one.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics"
@@ -109,13 +110,8 @@ func newEnvironment(f *flags, c *config.Config, getenv func(string) (string, boo
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas); err != nil {
 		return nil, fmt.Errorf("upstreams: metrics: %w", err)
 	}
-	refused := prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "guard", Name: "refused_total",
+	refused := promauto.With(reg).NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "guard", Name: "refused_total",
 		Help: "Refused connections to forbidden addresses of caller-supplied targets."})
-	if reg != nil {
-		if err := reg.Register(refused); err != nil {
-			return nil, err
-		}
-	}
 	env.Guard = guard.New(guard.Config{Refused: refused, Panics: p})
 	configure(env, c)
 	if env.GeoFile, err = openGeo(c, nil); err != nil {

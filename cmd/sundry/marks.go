@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -22,7 +21,7 @@ const (
 // startMarks has the log mark with the secret that is kept: in Redis, or beside the state or
 // the snapshot. Where nothing is kept, marks are others after each start.
 func (s *server) startMarks(ctx context.Context, loops *sync.WaitGroup) {
-	beside := cmp.Or(s.config.Cache.Snapshot, s.config.State)
+	file := s.fileBeside(".marks")
 	switch {
 	case s.far != nil:
 		first, cancel := context.WithTimeout(ctx, marksWait)
@@ -30,8 +29,8 @@ func (s *server) startMarks(ctx context.Context, loops *sync.WaitGroup) {
 		if !s.markByFleet(first) {
 			loops.Go(s.panics.Loop(ctx, panics.Settings, s.markByFleetAtLast))
 		}
-	case beside != "":
-		s.mark(logmarks.OfFile(beside + ".marks"))
+	case file != "":
+		s.mark(logmarks.OfFile(file))
 	}
 }
 

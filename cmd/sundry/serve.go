@@ -191,12 +191,8 @@ func (s *server) build(reg prometheus.Registerer) error {
 			return err
 		}
 	}
-	if s.listener, err = listener.New(reg, s.log); err != nil {
-		return err
-	}
-	if err := reg.Register(s.observer.Collector()); err != nil {
-		return err
-	}
+	s.listener = listener.New(reg, s.log)
+	reg.MustRegister(s.observer.Collector())
 	s.reload = metrics.NewReload(reg)
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()

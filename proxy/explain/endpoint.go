@@ -16,6 +16,7 @@ import (
 	"sundry/proxy/site/pages"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/host"
 )
 
@@ -139,7 +140,7 @@ func (q *question) tellParameters(all []catalog.Understood) {
 		case u.Param == nil && !plainName.MatchString(u.Name):
 			q.add("…", words.Say("ignored: there is no such parameter", "忽略：没有这个参数"))
 		case u.Param == nil:
-			q.named(u.Name, words.Sayf("ignored: there is no such parameter%s", "忽略：没有这个参数%s", suggested(u.Name, names)))
+			q.named(u.Name, words.Sayf("ignored: there is no such parameter%s", "忽略：没有这个参数%s", declare.Suggestion(u.Name, names)))
 		case u.Wrong != nil:
 			q.named(u.Name, words.Say(u.Wrong.EN(), u.Wrong.ZH()))
 		default:
@@ -302,15 +303,12 @@ func (q *question) source(s *upstreams.Source) (says []words.Text) {
 
 // became is how an attempt ended.
 func became(result string) words.Text {
+	says := ResultWord(result)
 	switch result {
-	case "success":
-		return words.Say(result, "成功")
-	case upstreams.Negative.String():
-		return words.Say(result, "否定响应")
-	case upstreams.Skipped.String():
-		return words.Say(result, "跳过")
+	case "success", upstreams.Negative.String(), upstreams.Skipped.String():
+		return says
 	}
-	return words.Say(result, "失败（"+ResultWord(result).ZH()+"）")
+	return words.Say(result, "失败（"+says.ZH()+"）")
 }
 
 func joined(says []words.Text) words.Text {

@@ -19,7 +19,6 @@ import (
 	"sundry/proxy/through"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/declare"
 	"sundry/upstreams/host"
 )
 
@@ -210,13 +209,4 @@ func exactly(d time.Duration) words.Text {
 		return words.Sayf("%d ms", "%d 毫秒", d.Milliseconds())
 	}
 	return web.Span(d)
-}
-
-// suggested is the nearest of some names, to be put behind one that is none of them.
-func suggested(name string, names []string) words.Text {
-	near := declare.Nearest(name, names)
-	if near == "" {
-		return words.Text{}
-	}
-	return words.Sayf("; did you mean %s?", "；是不是 %s？", near)
 }

@@ -46,10 +46,9 @@ func New(c Config) (*Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lane{answerer: c.Answerer, panics: c.Panics, fields: fields, epoch: time.Now(), conns: map[*conn]struct{}{}}
+	l := &Lane{answerer: c.Answerer, panics: c.Panics, fields: fields, epoch: time.Now(), conns: map[*conn]struct{}{}, metrics: newMetrics(c.Registerer)}
 	l.exchanges.New = func() any { return newExchange(fields) }
-	l.metrics, err = newMetrics(c.Registerer)
-	return l, err
+	return l, nil
 }
 
 // Attach puts the lane in front of srv, which must not serve yet, and returns the

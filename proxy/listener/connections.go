@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/metrics"
 )
@@ -54,22 +55,17 @@ type waiting interface {
 	Waiting() (since time.Time, ok bool)
 }
 
-func newConnections(reg prometheus.Registerer, most int) (*connections, error) {
+func newConnections(reg prometheus.Registerer, most int) *connections {
+	register := promauto.With(reg)
 	c := &connections{most: most, changed: make(chan struct{}, 1), open: map[net.Conn]*connection{},
-		evicted: prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "connection_evictions_total",
+		evicted: register.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "connection_evictions_total",
 			Help: "Idle public connections that were closed to make room for others, because as many were open as may be."})}
-	gauge := func(name, help string, value func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Name: name, Help: help}, value)
+	gauge := func(name, help string, value func() float64) {
+		register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Name: name, Help: help}, value)
 	}
-	for _, collector := range []prometheus.Collector{
-		c.evicted, gauge("connections", "Open public connections.", func() float64 { return float64(c.n.Load()) }),
-		gauge("connections_limit", "How many public connections may be open, by the limit of open files; 0: any number.", func() float64 { return float64(most) }),
-	} {
-		if err := reg.Register(collector); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
+	gauge("connections", "Open public connections.", func() float64 { return float64(c.n.Load()) })
+	gauge("connections_limit", "How many public connections may be open, by the limit of open files; 0: any number.", func() float64 { return float64(most) })
+	return c
 }
 
 // note follows the state that net/http has for a connection.

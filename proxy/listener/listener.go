@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/metrics"
 )
@@ -31,20 +32,15 @@ type Listener struct {
 }
 
 // New makes a listener that is not open yet. reg takes its metrics.
-func New(reg prometheus.Registerer, log *slog.Logger) (*Listener, error) {
+func New(reg prometheus.Registerer, log *slog.Logger) *Listener {
 	return newListener(reg, log, publicPart(filesLimit()))
 }
 
-func newListener(reg prometheus.Registerer, log *slog.Logger, most int) (*Listener, error) {
-	connections, err := newConnections(reg, most)
-	if err != nil {
-		return nil, err
-	}
-	l := &Listener{connections: connections, log: log, failures: prometheus.NewCounter(prometheus.CounterOpts{
+func newListener(reg prometheus.Registerer, log *slog.Logger, most int) *Listener {
+	return &Listener{connections: newConnections(reg, most), log: log, failures: promauto.With(reg).NewCounter(prometheus.CounterOpts{
 		Namespace: metrics.Namespace, Name: "accept_failures_total",
 		Help: "Failed attempts to accept a public connection, for example for lack of file descriptors.",
 	})}
-	return l, reg.Register(l.failures)
 }
 
 // Open listens at an address. With reusePort, other processes of this user may listen there as

@@ -40,10 +40,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines bytes.Buffer
-	l, err := newListener(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&lines, nil)), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newListener(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&lines, nil)), 0)
 	few := &starved{Listener: socket}
 	few.left.Store(4)
 	l.Use(few)
@@ -79,10 +76,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 // TestRoomForConnections: the one that has been idle for longest makes room, and a busy one
 // never; without an idle one there is none, until the listener is closed.
 func TestRoomForConnections(t *testing.T) {
-	c, err := newConnections(prometheus.NewRegistry(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newConnections(prometheus.NewRegistry(), 3)
 	now := time.Now()
 	all := make([]net.Conn, 3)
 	for i := range all {
@@ -144,10 +138,7 @@ func TestRoomCostsNoLookAtAll(t *testing.T) {
 	const most, more = 1000, 10_000
 	for name, busy := range map[string]http.ConnState{"net/http answers": http.StateActive, "the lane answers": http.StateNew} {
 		synctest.Test(t, func(t *testing.T) {
-			c, err := newConnections(prometheus.NewRegistry(), most)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := newConnections(prometheus.NewRegistry(), most)
 			looks := 0
 			connect := func() *onLane {
 				nc := &onLane{looks: &looks, since: time.Now()}
@@ -179,10 +170,7 @@ func TestRoomCostsNoLookAtAll(t *testing.T) {
 // the one is closed on which the lane answered longest ago; none on which it does.
 func TestTheLaneKnowsWhoIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := newConnections(prometheus.NewRegistry(), 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := newConnections(prometheus.NewRegistry(), 4)
 		looks, all := 0, make([]*onLane, 4)
 		for i, answered := range []time.Duration{3, 1, 0, 2} {
 			all[i] = &onLane{looks: &looks, since: time.Now().Add(answered * time.Second), busy: i == 2}
