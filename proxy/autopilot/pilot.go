@@ -7,12 +7,12 @@ package autopilot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/cache/jitter"
 	"sundry/metrics"
@@ -60,21 +60,15 @@ const (
 )
 
 // New makes a pilot that does nothing yet.
-func New(cfg Config) (*Pilot, error) {
-	p := &Pilot{cfg: cfg, steps: prometheus.NewCounterVec(prometheus.CounterOpts{
+func New(cfg Config) *Pilot {
+	p := &Pilot{cfg: cfg, steps: promauto.With(cfg.Registerer).NewCounterVec(prometheus.CounterOpts{
 		Namespace: metrics.Namespace, Subsystem: "autopilot", Name: "steps_total",
 		Help: "Steps of the autopilot on this instance, by result; overtaken: somebody else changed the rule first; failed: it could not be stored.",
 	}, []string{"result"})}
 	for _, result := range []string{stepRaised, stepLowered, stepOvertaken, stepFailed} {
 		p.steps.WithLabelValues(result)
 	}
-	if cfg.Registerer == nil {
-		return p, nil
-	}
-	if err := cfg.Registerer.Register(p.steps); err != nil {
-		return nil, fmt.Errorf("autopilot: metrics: %w", err)
-	}
-	return p, nil
+	return p
 }
 
 // Run looks at the endpoints every few minutes, until ctx ends. While this instance is not in
