@@ -107,15 +107,15 @@ func (p *Pilot) Status(endpoint string) Status {
 // decide returns the TTL in force for no step.
 func (p *Pilot) decide(e *Endpoint, s *live.Settings, now time.Time) (time.Duration, words.Text) {
 	if until := s.Cache[e.Name].Until; until.After(now) {
-		return e.TTL, whyByHand(until)
+		return e.TTL, words.Sayf("what an operator has set is left alone until it expires at %s", "运维人员的临时设置在 %s 到期之前保持不变", until.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	ttl, why, ok := p.cfg.Step(e.Name, s.LastChanged(e.Name), now)
 	if !ok {
-		return e.TTL, whyUnknown()
+		return e.TTL, words.Say("nothing was seen yet", "还没有见过任何请求")
 	}
 	within := min(max(ttl, e.Min), e.Max)
 	if within != ttl && within != e.TTL {
-		why = whyBounds(e)
+		why = words.Sayf("the TTL is to be from %s to %s", "TTL 应在 %s 与 %s 之间", e.Min, e.Max)
 	}
 	return within, why
 }
@@ -153,14 +153,4 @@ func (p *Pilot) change(ctx context.Context, e *Endpoint, c live.Change, ttl time
 		return stepLowered
 	}
 	return stepRaised
-}
-
-func whyByHand(until time.Time) words.Text {
-	return words.Sayf("what an operator has set is left alone until it expires at %s", "运维人员的临时设置在 %s 到期之前保持不变", until.UTC().Format("2006-01-02 15:04 UTC"))
-}
-
-func whyUnknown() words.Text { return words.Say("nothing was seen yet", "还没有见过任何请求") }
-
-func whyBounds(e *Endpoint) words.Text {
-	return words.Sayf("the TTL is to be from %s to %s", "TTL 应在 %s 与 %s 之间", e.Min, e.Max)
 }
