@@ -22,7 +22,7 @@ import (
 func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
-		store = live.NewRedis(s.far)
+		store = s.far.SharedValue("settings")
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
