@@ -107,7 +107,8 @@ func (p *Pilot) Status(endpoint string) Status {
 // decide returns the TTL in force for no step.
 func (p *Pilot) decide(e *Endpoint, s *live.Settings, now time.Time) (time.Duration, words.Text) {
 	if until := s.Cache[e.Name].Until; until.After(now) {
-		return e.TTL, words.Sayf("what an operator has set is left alone until it expires at %s", "运维人员的临时设置在 %s 到期之前保持不变", until.UTC().Format("2006-01-02 15:04 UTC"))
+		return e.TTL, words.Sayf("what an operator has set is left alone until it expires at %s",
+			"运维人员的临时设置在 %s 到期之前保持不变", until.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	ttl, why, ok := p.cfg.Step(e.Name, s.LastChanged(e.Name), now)
 	if !ok {

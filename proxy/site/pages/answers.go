@@ -22,7 +22,9 @@ type answer struct {
 func answersOf(l i18n.Language, e *catalog.Endpoint, recorded *apidoc.Sample) []answer {
 	var all []answer
 	for _, f := range e.Forms {
-		one := answer{Is: l.Of(apidoc.FormOf(f).Is), Query: queryFor(e, f), Body: recorded.Text(f, l), JSON: f.Kind == "json"}
+		one := answer{
+			Is: l.Of(apidoc.FormOf(f).Is), Query: queryFor(e, f), Body: recorded.Text(f, l), JSON: f.Kind == "json",
+		}
 		if one.JSON {
 			one.Body = indented(recorded.Answer)
 		}

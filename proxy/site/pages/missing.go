@@ -7,8 +7,8 @@ import (
 	"sundry/proxy/site/i18n"
 )
 
-// missingPages are the pages for paths without one, by the name that was probably meant; "" for none. There is one for each
-// such name, so that they are generated once, whatever paths are asked for.
+// missingPages are the pages for paths without one, by the name that was probably meant; "" for
+// none. There is one for each, so that they are generated once, whatever paths are asked for.
 func (s *Set) missingPages() map[string]generator {
 	all := map[string]generator{}
 	add := func(name, page string, title func(i18n.Language) string) {

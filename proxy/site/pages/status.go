@@ -28,7 +28,8 @@ func (s *Set) addStatus() {
 	}
 }
 
-// ofReport are the documents of a report, by path: those of before, or new ones. Each is made when it is first asked for.
+// ofReport are the documents of a report, by path: those of before, or new ones. Each is made
+// when it is first asked for.
 func (s *Set) ofReport(r *status.Report) map[string]generator {
 	s.statusMu.Lock()
 	defer s.statusMu.Unlock()
