@@ -146,10 +146,7 @@ func TestWarmingIsBounded(t *testing.T) {
 // TestWarmingSurvivesPanics: of an endpoint, which has its turn again, and of the loop.
 func TestWarmingSurvivesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		caught, err := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		caught := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 		routes := map[string]*route{}
 		for i := range 3 * maxWarming {
 			routes[fmt.Sprint(i)] = &route{endpoint: &catalog.Endpoint{Name: fmt.Sprint(i), Warm: true, Policy: policy.Policy{TTL: 24 * time.Hour}}}

@@ -317,10 +317,7 @@ func TestALeaseThatIsNoneKeepsNobodyWaiting(t *testing.T) {
 
 // withPanics catches the panics of the tier, as the service does.
 func withPanics(t *testing.T) func(*Config) {
-	catcher, err := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	catcher := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	return func(c *Config) { c.Timeout, c.Panics = time.Second, catcher }
 }
 

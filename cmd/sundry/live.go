@@ -19,25 +19,18 @@ import (
 )
 
 // newSystem makes the replicator and the autopilot, and what the admin API shows and changes.
-func (s *server) newSystem(reg prometheus.Registerer) (*admin.System, error) {
+func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
-		store = live.NewRedis(s.far)
+		store = s.far.SharedValue("settings")
 	}
-	var err error
-	s.replicator, err = live.NewReplicator(live.ReplicatorConfig{
+	s.replicator = live.NewReplicator(live.ReplicatorConfig{
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
 		Store: store, Check: s.validate, Purge: s.purge, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log, Panics: s.panics,
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.autopilot, err = autopilot.New(autopilot.Config{
+	s.autopilot = autopilot.New(autopilot.Config{
 		Endpoints: s.piloted, Step: s.observer.Step, Replicator: s.replicator, Registerer: reg, Log: s.log,
 	})
-	if err != nil {
-		return nil, err
-	}
 	return &admin.System{
 		Catalog: s.front.Catalog, History: s.front.History, Status: s.front.Status, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.autopilot.Status, Replicator: s.replicator, Log: s.log,
 		Reload:      func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
@@ -47,7 +40,7 @@ func (s *server) newSystem(reg prometheus.Registerer) (*admin.System, error) {
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,
 			"config": s.config.File, "catalog": s.config.Catalog,
 		},
-	}, nil
+	}
 }
 
 // statusStore is where the record of the status is kept: in Redis, or else beside the snapshot or the settings; without

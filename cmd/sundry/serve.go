@@ -95,25 +95,17 @@ func (s *serveCmd) Run(w *process) error {
 	}
 	srv := &server{cmd: s, config: c, process: w, log: log, level: level}
 	all := metrics.New(version())
-	if srv.panics, err = panics.New(all, log); err != nil {
-		return err
-	}
+	srv.panics = panics.New(all, log)
 	reg := srv.panics.Registerer(all)
 	reg.MustRegister(lines.Lost())
 	if err := srv.build(reg); err != nil {
 		return err
 	}
-	system, err := srv.newSystem(reg)
-	if err != nil {
-		return err
-	}
+	system := srv.newSystem(reg)
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
-	private, err := admin.New(admin.Config{
+	private := admin.New(admin.Config{
 		Token: token, Metrics: metrics.Handler(all), Ready: srv.front.Ready, System: system, Languages: languages(srv.config), Registerer: reg, Log: log,
 	})
-	if err != nil {
-		return err
-	}
 	return srv.run(w.ctx, private)
 }
 

@@ -222,14 +222,10 @@ func TestAStartWaitsForTheSnapshotForAWhile(t *testing.T) {
 		if d := waited(); d != 0 {
 			t.Errorf("%v before purges are known", d)
 		}
-		var err error
-		s.replicator, err = live.NewReplicator(live.ReplicatorConfig{
+		s.replicator = live.NewReplicator(live.ReplicatorConfig{
 			Store: &live.File{}, Log: s.log, Purge: func(map[string]policy.Purge, []live.Order) {}, Apply: func(live.EffectiveSettings) error { return nil }, Check: func(map[string]map[string]string) error { return nil },
 		})
-		if err == nil {
-			err = s.replicator.FirstSync(t.Context())
-		}
-		if err != nil {
+		if err := s.replicator.FirstSync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if d := waited(); d != snapshotWait {

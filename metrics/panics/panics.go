@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/metrics"
 )
@@ -57,16 +58,13 @@ type Catcher struct {
 }
 
 // New makes one. log takes the panics with their stacks.
-func New(reg prometheus.Registerer, log *slog.Logger) (*Catcher, error) {
-	c := &Catcher{log: log, count: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "panics_total",
+func New(reg prometheus.Registerer, log *slog.Logger) *Catcher {
+	c := &Catcher{log: log, count: promauto.With(reg).NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "panics_total",
 		Help: "Panics that were caught, by what panicked. Each is a mistake in the program, and logged with its stack."}, []string{"task"})}
 	for _, t := range tasks() {
 		c.count.WithLabelValues(string(t))
 	}
-	if err := reg.Register(c.count); err != nil {
-		return nil, fmt.Errorf("panics: metrics: %w", err)
-	}
-	return c, nil
+	return c
 }
 
 // Caught logs and counts a panic that a caller has recovered from, and returns it as an

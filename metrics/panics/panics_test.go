@@ -41,11 +41,7 @@ func (l *lines) String() string {
 func newCatcher(t *testing.T) (*Catcher, *lines) {
 	t.Helper()
 	log := &lines{}
-	c, err := New(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, log
+	return New(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(log, nil))), log
 }
 
 func (c *Catcher) counted(t Task) float64 {
@@ -240,10 +236,7 @@ func (failingCollector) Collect(chan<- prometheus.Metric) { panic("it failed") }
 // TestScrapeSurvives: the others are there.
 func TestScrapeSurvives(t *testing.T) {
 	all := prometheus.NewRegistry()
-	c, err := New(all, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := New(all, slog.New(slog.DiscardHandler))
 	reg, one, two := c.Registerer(all), prometheus.NewCounter(prometheus.CounterOpts{Name: "one_total", Help: "One."}), prometheus.NewCounter(prometheus.CounterOpts{Name: "two_total", Help: "Two."})
 	reg.MustRegister(one)
 	if err := reg.Register(failingCollector{two}); err != nil {

@@ -80,21 +80,16 @@ func CheckAddress(addr, token string) error {
 }
 
 // New returns the handler.
-func New(cfg Config) (http.Handler, error) {
+func New(cfg Config) http.Handler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	logins := newLogins(cfg.Log)
-	if cfg.Registerer != nil {
-		if err := cfg.Registerer.Register(logins.failed); err != nil {
-			return nil, fmt.Errorf("admin: metrics: %w", err)
-		}
-	}
+	logins := newLogins(cfg.Registerer, cfg.Log)
 	handler := limitBody(refuseOtherChanges(refuseOtherOrigins(cfg.routes())))
 	if cfg.Token == "" {
-		return cfg.inEnglish(securityHeaders(requireLoopbackHost(handler))), nil
+		return cfg.inEnglish(securityHeaders(requireLoopbackHost(handler)))
 	}
-	return cfg.inEnglish(securityHeaders(requireToken(handler, cfg.Token, logins))), nil
+	return cfg.inEnglish(securityHeaders(requireToken(handler, cfg.Token, logins)))
 }
 
 // inEnglish answers whoever asks for no language in English, where that is the rule.

@@ -27,11 +27,7 @@ func TestCheckAddress(t *testing.T) {
 }
 
 func handler(token string) http.Handler {
-	h, err := New(Config{Token: token, Ready: func() bool { return false }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })})
-	if err != nil {
-		panic(err) // without metrics nothing can be wrong
-	}
-	return h
+	return New(Config{Token: token, Ready: func() bool { return false }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })})
 }
 
 func get(h http.Handler, path, authorization string) *httptest.ResponseRecorder {
@@ -208,10 +204,7 @@ func TestCommandLineIsNotServed(t *testing.T) {
 // TestWhoAsksForNoLanguageGetsThatOfTheOperator as on the public listener.
 func TestWhoAsksForNoLanguageGetsThatOfTheOperator(t *testing.T) {
 	for rule, want := range map[i18n.Rule]string{{}: "zh-CN", {English: true}: "en"} {
-		h, err := New(Config{Token: rightToken, Languages: rule, Ready: func() bool { return true }, Metrics: http.NotFoundHandler()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := New(Config{Token: rightToken, Languages: rule, Ready: func() bool { return true }, Metrics: http.NotFoundHandler()})
 		if w := get(h, "/metrics", ""); w.Code != http.StatusUnauthorized || w.Header().Get("Content-Language") != want {
 			t.Errorf("%+v: %d in %q", rule, w.Code, w.Header().Get("Content-Language"))
 		}

@@ -29,14 +29,10 @@ func (s *awayStore) Load(ctx context.Context) ([]byte, error) {
 
 func newReplicator(t *testing.T, store live.Store) *live.Replicator {
 	t.Helper()
-	replicator, err := live.NewReplicator(live.ReplicatorConfig{
+	return live.NewReplicator(live.ReplicatorConfig{
 		Store: store, Log: slog.New(slog.DiscardHandler),
 		Check: func(map[string]map[string]string) error { return nil }, Purge: func(map[string]policy.Purge, []live.Order) {}, Apply: func(live.EffectiveSettings) error { return nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return replicator
 }
 
 // TestStatusOfRefusals: a store that is away is not the operator's mistake.
@@ -56,10 +52,7 @@ func TestStatusOfRefusals(t *testing.T) {
 
 // TestUnknownCallsAreRefusedInJSON, as all that fail.
 func TestUnknownCallsAreRefusedInJSON(t *testing.T) {
-	h, err := New(Config{Ready: func() bool { return true }, Metrics: http.NotFoundHandler(), System: &System{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := New(Config{Ready: func() bool { return true }, Metrics: http.NotFoundHandler(), System: &System{}})
 	for _, row := range []struct {
 		method, path, language, want, allow string
 		status                              int

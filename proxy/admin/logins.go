@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/metrics"
 	"sundry/metrics/words"
@@ -39,10 +40,10 @@ type logins struct {
 	unlogged int       // failures since then
 }
 
-func newLogins(log *slog.Logger) *logins {
+func newLogins(reg prometheus.Registerer, log *slog.Logger) *logins {
 	return &logins{
 		log: log, wrong: ratelimit.New(1/loginPause.Seconds(), freeLogins),
-		failed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "admin", Name: "logins_failed_total",
+		failed: promauto.With(reg).NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "admin", Name: "logins_failed_total",
 			Help: "Requests to the admin listener with a wrong token."}),
 	}
 }

@@ -83,10 +83,7 @@ func TestFailedLoginsAreCountedAndLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		reg := prometheus.NewRegistry()
-		h, err := New(Config{Token: rightToken, Ready: func() bool { return true }, Metrics: http.NotFoundHandler(), Registerer: reg, Log: slog.New(slog.NewTextHandler(&out, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := New(Config{Token: rightToken, Ready: func() bool { return true }, Metrics: http.NotFoundHandler(), Registerer: reg, Log: slog.New(slog.NewTextHandler(&out, nil))})
 		if w := get(h, "/metrics", ""); w.Code != http.StatusUnauthorized || out.Len() != 0 {
 			t.Errorf("without a token: %d %s", w.Code, &out)
 		}

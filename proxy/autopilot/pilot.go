@@ -7,12 +7,12 @@ package autopilot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/cache/jitter"
 	"sundry/metrics"
@@ -60,21 +60,15 @@ const (
 )
 
 // New makes a pilot that does nothing yet.
-func New(cfg Config) (*Pilot, error) {
-	p := &Pilot{cfg: cfg, steps: prometheus.NewCounterVec(prometheus.CounterOpts{
+func New(cfg Config) *Pilot {
+	p := &Pilot{cfg: cfg, steps: promauto.With(cfg.Registerer).NewCounterVec(prometheus.CounterOpts{
 		Namespace: metrics.Namespace, Subsystem: "autopilot", Name: "steps_total",
 		Help: "Steps of the autopilot on this instance, by result; overtaken: somebody else changed the rule first; failed: it could not be stored.",
 	}, []string{"result"})}
 	for _, result := range []string{stepRaised, stepLowered, stepOvertaken, stepFailed} {
 		p.steps.WithLabelValues(result)
 	}
-	if cfg.Registerer == nil {
-		return p, nil
-	}
-	if err := cfg.Registerer.Register(p.steps); err != nil {
-		return nil, fmt.Errorf("autopilot: metrics: %w", err)
-	}
-	return p, nil
+	return p
 }
 
 // Run looks at the endpoints every few minutes, until ctx ends. While this instance is not in
@@ -113,15 +107,16 @@ func (p *Pilot) Status(endpoint string) Status {
 // decide returns the TTL in force for no step.
 func (p *Pilot) decide(e *Endpoint, s *live.Settings, now time.Time) (time.Duration, words.Text) {
 	if until := s.Cache[e.Name].Until; until.After(now) {
-		return e.TTL, whyByHand(until)
+		return e.TTL, words.Sayf("what an operator has set is left alone until it expires at %s",
+			"运维人员的临时设置在 %s 到期之前保持不变", until.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	ttl, why, ok := p.cfg.Step(e.Name, s.LastChanged(e.Name), now)
 	if !ok {
-		return e.TTL, whyUnknown()
+		return e.TTL, words.Say("nothing was seen yet", "还没有见过任何请求")
 	}
 	within := min(max(ttl, e.Min), e.Max)
 	if within != ttl && within != e.TTL {
-		why = whyBounds(e)
+		why = words.Sayf("the TTL is to be from %s to %s", "TTL 应在 %s 与 %s 之间", e.Min, e.Max)
 	}
 	return within, why
 }
@@ -159,14 +154,4 @@ func (p *Pilot) change(ctx context.Context, e *Endpoint, c live.Change, ttl time
 		return stepLowered
 	}
 	return stepRaised
-}
-
-func whyByHand(until time.Time) words.Text {
-	return words.Sayf("what an operator has set is left alone until it expires at %s", "运维人员的临时设置在 %s 到期之前保持不变", until.UTC().Format("2006-01-02 15:04 UTC"))
-}
-
-func whyUnknown() words.Text { return words.Say("nothing was seen yet", "还没有见过任何请求") }
-
-func whyBounds(e *Endpoint) words.Text {
-	return words.Sayf("the TTL is to be from %s to %s", "TTL 应在 %s 与 %s 之间", e.Min, e.Max)
 }

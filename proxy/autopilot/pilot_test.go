@@ -73,7 +73,7 @@ func fly(t *testing.T, file *live.File, alone bool) *flown {
 	t.Helper()
 	f := &flown{store: &awayStore{File: file}, ttl: 10 * time.Minute, from: time.Now()}
 	log := slog.New(slog.DiscardHandler)
-	replicator, err := live.NewReplicator(live.ReplicatorConfig{
+	replicator := live.NewReplicator(live.ReplicatorConfig{
 		Store: f.store, Log: log, Check: func(map[string]map[string]string) error { return nil }, Purge: func(map[string]policy.Purge, []live.Order) {},
 		Apply: func(e live.EffectiveSettings) error {
 			f.mu.Lock()
@@ -86,12 +86,7 @@ func fly(t *testing.T, file *live.File, alone bool) *flown {
 			return nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.Pilot, err = New(Config{Endpoints: func() []Endpoint { return []Endpoint{f.endpoint()} }, Step: f.step, Replicator: replicator, Log: log}); err != nil {
-		t.Fatal(err)
-	}
+	f.Pilot = New(Config{Endpoints: func() []Endpoint { return []Endpoint{f.endpoint()} }, Step: f.step, Replicator: replicator, Log: log})
 	if err := replicator.FirstSync(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -67,15 +67,12 @@ func TestSettingsAreDatedByTheStore(t *testing.T) {
 			var purges map[string]policy.Purge
 			var orders []Order
 			var ttl atomic.Value
-			r, err := NewReplicator(ReplicatorConfig{
+			r := NewReplicator(ReplicatorConfig{
 				Store: &otherClock{connection: &connection{sharedStore: &sharedStore{}}, ahead: off}, Check: valid,
 				Purge: func(p map[string]policy.Purge, o []Order) { purges, orders = p, append(orders, o...) },
 				Apply: func(e EffectiveSettings) error { ttl.Store(e.Cache["ip"]["ttl"]); return nil },
 				Log:   slog.New(slog.DiscardHandler),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 			ctx, stop := context.WithCancel(t.Context())
 			defer synctest.Wait()
 			defer stop()

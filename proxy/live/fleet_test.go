@@ -194,11 +194,7 @@ func newReplicator(store Store) (*Replicator, *applied) {
 }
 
 func replicatorWith(store Store, check func(map[string]map[string]string) error, a *applied) *Replicator {
-	r, err := NewReplicator(ReplicatorConfig{Store: store, Check: check, Purge: a.purge, Apply: a.apply, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		panic(err) // without metrics nothing can be wrong
-	}
-	return r
+	return NewReplicator(ReplicatorConfig{Store: store, Check: check, Purge: a.purge, Apply: a.apply, Log: slog.New(slog.DiscardHandler)})
 }
 
 // ttl sets that of endpoint ip.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/cache/policy"
 	"sundry/metrics"
@@ -88,19 +88,14 @@ type Replicator struct {
 }
 
 // NewReplicator returns a Replicator with empty settings.
-func NewReplicator(cfg ReplicatorConfig) (*Replicator, error) {
+func NewReplicator(cfg ReplicatorConfig) *Replicator {
 	r := &Replicator{
 		cfg: cfg, current: &Settings{}, base: &Settings{},
 		storeLock: make(chan struct{}, 1), syncRequested: make(chan struct{}, 1),
 		started: time.Now(),
 	}
-	r.metrics = newReplicatorMetrics(r.InSync)
-	if cfg.Registerer != nil {
-		if err := r.metrics.register(cfg.Registerer); err != nil {
-			return nil, fmt.Errorf("settings: metrics: %w", err)
-		}
-	}
-	return r, nil
+	r.metrics = newReplicatorMetrics(cfg.Registerer, r.InSync)
+	return r
 }
 
 // Settings returns the settings in force. The caller must not modify them.
@@ -189,31 +184,23 @@ type replicatorMetrics struct {
 	pending    prometheus.Gauge
 }
 
-func newReplicatorMetrics(inSync func() bool) *replicatorMetrics {
+func newReplicatorMetrics(reg prometheus.Registerer, inSync func() bool) *replicatorMetrics {
+	register := promauto.With(reg)
 	opts := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: metrics.Namespace, Subsystem: "settings", Name: name, Help: help}
 	}
 	return &replicatorMetrics{
-		sequence: prometheus.NewGauge(prometheus.GaugeOpts(opts("sequence", "Number of the last change by an operator that this instance has applied; lower than on other instances while it lags behind."))),
-		inSync: prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts("in_sync", "1 while this instance has applied all that operators have changed, as far as it can know; 0 while it is cut off from where that is stored.")), func() float64 {
+		sequence: register.NewGauge(prometheus.GaugeOpts(opts("sequence", "Number of the last change by an operator that this instance has applied; lower than on other instances while it lags behind."))),
+		inSync: register.NewGaugeFunc(prometheus.GaugeOpts(opts("in_sync", "1 while this instance has applied all that operators have changed, as far as it can know; 0 while it is cut off from where that is stored.")), func() float64 {
 			if inSync() {
 				return 1
 			}
 			return 0
 		}),
-		lastInSync: prometheus.NewGauge(prometheus.GaugeOpts(opts("in_step_timestamp_seconds", "When this instance was last in sync with the stored settings, in unix seconds; 0: not since the start."))),
-		failures:   prometheus.NewCounter(prometheus.CounterOpts(opts("failures_total", "Reads of the stored settings that failed, or whose result could not be applied or stored."))),
-		restores:   prometheus.NewCounter(prometheus.CounterOpts(opts("restores_total", "Times this instance stored the settings again because the store had been emptied or rolled back."))),
-		repairs:    prometheus.NewCounter(prometheus.CounterOpts(opts("repairs_total", "Times this instance replaced stored settings that were damaged, and kept those under another name."))),
-		pending:    prometheus.NewGauge(prometheus.GaugeOpts(opts("pending", "Changes by operators that are in force on this instance only, until they can be stored."))),
+		lastInSync: register.NewGauge(prometheus.GaugeOpts(opts("in_step_timestamp_seconds", "When this instance was last in sync with the stored settings, in unix seconds; 0: not since the start."))),
+		failures:   register.NewCounter(prometheus.CounterOpts(opts("failures_total", "Reads of the stored settings that failed, or whose result could not be applied or stored."))),
+		restores:   register.NewCounter(prometheus.CounterOpts(opts("restores_total", "Times this instance stored the settings again because the store had been emptied or rolled back."))),
+		repairs:    register.NewCounter(prometheus.CounterOpts(opts("repairs_total", "Times this instance replaced stored settings that were damaged, and kept those under another name."))),
+		pending:    register.NewGauge(prometheus.GaugeOpts(opts("pending", "Changes by operators that are in force on this instance only, until they can be stored."))),
 	}
-}
-
-func (m *replicatorMetrics) register(reg prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.sequence, m.inSync, m.lastInSync, m.failures, m.restores, m.repairs, m.pending} {
-		if err := reg.Register(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }

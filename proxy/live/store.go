@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"sundry/cache/durable"
-	"sundry/cache/far"
 )
 
-// Store keeps the settings as bytes that all instances share.
+// Store keeps the settings as bytes that all instances share: a far.SharedValue does so in Redis, a File without.
 type Store interface {
 	// Load reads the settings; nil when there are none yet, far.ErrNotAValue when what is
 	// there are no bytes.
@@ -32,16 +31,6 @@ type Store interface {
 	// when ctx ends. Notices may be lost.
 	Watch(ctx context.Context, changed, lost func())
 }
-
-// settingsName is the key of the settings in Redis, after the tier's prefix.
-const settingsName = "settings"
-
-// Redis keeps settings in the Redis of the far tier, for all instances that share
-// it. The value there is swapped in one step, and all are notified of a change.
-type Redis struct{ *far.SharedValue }
-
-// NewRedis makes the store. It does not call Redis.
-func NewRedis(tier *far.Tier) Redis { return Redis{tier.SharedValue(settingsName)} }
 
 // File keeps settings in a file, for an instance without Redis; with the path ""
 // in memory only, where they are lost at a restart.

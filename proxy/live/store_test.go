@@ -21,7 +21,7 @@ func TestStores(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) Store{
 		"memory": func(*testing.T) Store { return &File{} },
 		"file":   func(t *testing.T) Store { return &File{Path: filepath.Join(t.TempDir(), "state.json")} },
-		"redis":  func(t *testing.T) Store { return NewRedis(tierOf(t, redistest.Start(t))) },
+		"redis":  func(t *testing.T) Store { return tierOf(t, redistest.Start(t)).SharedValue("settings") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := open(t)
@@ -91,7 +91,7 @@ func fleetOver(t *testing.T, server *redistest.Server, n int) (fleet []*Replicat
 	var running sync.WaitGroup
 	t.Cleanup(func() { stop(); running.Wait() })
 	for range n {
-		r, a := newReplicator(NewRedis(tierOf(t, server)))
+		r, a := newReplicator(tierOf(t, server).SharedValue("settings"))
 		if err := r.FirstSync(ctx); err != nil {
 			t.Fatal(err)
 		}

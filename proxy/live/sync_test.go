@@ -416,10 +416,7 @@ func TestAPanicIsAFailureLikeAnother(t *testing.T) {
 // so even where it comes in the pause after a panic.
 func TestAPanicOfTheLoopIsNotItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		caught, err := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		caught := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 		var lines bytes.Buffer
 		ctx, stop := context.WithCancel(t.Context())
 		store := &failingClock{connection: &connection{sharedStore: &sharedStore{}}}
@@ -462,10 +459,7 @@ func (f *failingClock) ClockOffset(context.Context) (time.Duration, error) {
 // TestAWatchThatPanicsIsMadeAgain, and does not keep the loop beside it from its end.
 func TestAWatchThatPanicsIsMadeAgain(t *testing.T) {
 	withFleet(t, func(f *fleet) {
-		caught, err := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		caught := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 		store := &failingWatch{connection: f.connTwo}
 		third, _ := newReplicator(store)
 		third.cfg.Panics = caught

@@ -181,7 +181,7 @@ func TestKnownFieldsAreNotCarriedAlong(t *testing.T) {
 func TestTwoVersions(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) Store{
 		"file":  func(t *testing.T) Store { return &File{Path: filepath.Join(t.TempDir(), "state.json")} },
-		"redis": func(t *testing.T) Store { return NewRedis(tierOf(t, redistest.Start(t))) },
+		"redis": func(t *testing.T) Store { return tierOf(t, redistest.Start(t)).SharedValue("settings") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := open(t)

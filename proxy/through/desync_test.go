@@ -5,12 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,22 +118,18 @@ type front struct {
 // newFront serves an origin over real connections. trusted: as if all came by a proxy that is believed.
 func newFront(t *testing.T, back net.Listener, keepAlive, trusted bool) *front {
 	t.Helper()
-	target := &url.URL{Scheme: "http", Host: back.Addr().String()}
-	store, err := web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := Settings{Name: "test", Most: 8 << 20, Idle: 10 * time.Second, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour, Languages: true}}
-	if trusted {
-		settings.Caller = func(r *http.Request) (addr netip.Addr, trusted bool) { return netip.IPv4Unspecified(), true }
-	}
-	o := NewOrigin([]Target{{URL: target, Sent: target.Host}}, Timeouts{Connect: time.Second, Head: 10 * time.Second}, keepAlive, (&net.Dialer{}).DialContext)
-	h := New(settings, o, store, slog.New(slog.DiscardHandler), nil)
+	origin := back.Addr().String()
+	h := newHandler(t, origin, keepAlive, (&net.Dialer{}).DialContext, func(s *Settings) {
+		s.Rules.Languages = true
+		if trusted {
+			s.Caller = func(r *http.Request) (addr netip.Addr, trusted bool) { return netip.IPv4Unspecified(), true }
+		}
+	})
 	server := httptest.NewUnstartedServer(h)
 	server.Config.ErrorLog = silent
 	server.Start()
-	t.Cleanup(func() { server.Close(); o.Close() })
-	return &front{server.Listener.Addr().String(), target.Host, h}
+	t.Cleanup(server.Close)
+	return &front{server.Listener.Addr().String(), origin, h}
 }
 
 // send sends bytes on a connection of their own, and returns what comes back until the connection ends or a while is over.

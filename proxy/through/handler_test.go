@@ -6,16 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -27,34 +24,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // stand is a handler in front of an origin, both on connections of their own.
 type stand struct {
-	t      *testing.T
+	counter
 	front  *httptest.Server
 	client *http.Client
 	store  *web.Store
-	calls  atomic.Int64 // that the origin got
 }
 
 // newStand serves an origin. One that is not given its number of callers answers with it.
 func newStand(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) *stand {
 	t.Helper()
-	s := &stand{t: t}
+	s := &stand{counter: counter{t: t}}
 	back := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		origin(w, r)
 	}))
-	target, err := url.Parse(back.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.store, err = web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50}); err != nil {
-		t.Fatal(err)
-	}
-	settings := Settings{Name: "test", Most: 8 << 20, Idle: 10 * time.Second, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour}}
-	for _, f := range change {
-		f(&settings)
-	}
-	o := NewOrigin([]Target{{URL: target, Sent: target.Host}}, Timeouts{Connect: time.Second, Head: 10 * time.Second}, true, (&net.Dialer{}).DialContext)
-	s.front = httptest.NewServer(New(settings, o, s.store, slog.New(slog.DiscardHandler), nil))
+	h := newHandler(t, back.Listener.Addr().String(), true, (&net.Dialer{}).DialContext, change...)
+	s.store, s.front = h.store, httptest.NewServer(h)
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
 	s.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(func() {
@@ -62,23 +47,15 @@ func newStand(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) 
 		s.front.Close()
 		back.CloseClientConnections()
 		back.Close()
-		o.Close()
 	})
 	return s
 }
 
 // do makes a request, with fields as "name: value".
 func (s *stand) do(method, path, body string, lines ...string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.front.URL+path, strings.NewReader(body))
+	r, err := newRequest(s.t.Context(), method, s.front.URL+path, body, lines)
 	if err != nil {
 		s.t.Fatal(err)
-	}
-	if body == "" {
-		r.Body, r.ContentLength = nil, 0
-	}
-	for _, line := range lines {
-		name, value, _ := strings.Cut(line, ": ")
-		r.Header.Add(name, value)
 	}
 	return s.client.Do(r)
 }
@@ -97,14 +74,6 @@ func (s *stand) get(path string, lines ...string) (*http.Response, string) {
 		s.t.Error(err)
 	}
 	return resp, string(b)
-}
-
-// wantCalls requires that the origin was called so often.
-func (s *stand) wantCalls(n int64) {
-	s.t.Helper()
-	if got := s.calls.Load(); got != n {
-		s.t.Errorf("%d calls of the origin, not %d", got, n)
-	}
 }
 
 func TestOneCallForAThousandCallers(t *testing.T) {

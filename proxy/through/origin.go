@@ -209,8 +209,8 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 }
 
 func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
 }
 
 // notConnected reports whether nothing was sent because no connection was made.
@@ -218,8 +218,8 @@ func notConnected(err error) bool {
 	if errors.Is(err, host.ErrRejected) || isThrottled(err) {
 		return true
 	}
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }
 
 // isThrottled reports whether nothing was sent because the quota is used up.

@@ -188,15 +188,12 @@ func (c *call) stream(s *web.Spool, from, n int64) (at int64, err error) {
 func (c *call) goOn(a *answer, at, from, n int64) error {
 	h := c.forwarded()
 	web.RemoveConditions(h)
-	h["Range"] = []string{"bytes=" + itoa(at) + "-"}
-	if n >= 0 {
-		h["Range"] = []string{"bytes=" + itoa(at) + "-" + itoa(from+n-1)}
-	}
-	h["If-Range"] = []string{a.object.Tag()}
-	rest := web.Range{First: at, Last: -1}
+	rest, wanted := web.Range{First: at, Last: -1}, "bytes="+itoa(at)+"-"
 	if n >= 0 {
 		rest.Last = from + n - 1
+		wanted += itoa(rest.Last)
 	}
+	h["Range"], h["If-Range"] = []string{wanted}, []string{a.object.Tag()}
 	resp, got, err := c.ask(c.r.Context(), http.MethodGet, h, false)
 	if err != nil {
 		return err

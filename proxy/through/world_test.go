@@ -61,12 +61,25 @@ func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // world is a handler between its callers and an origin, with the whole of net/http on both sides and no network.
 type world struct {
-	t      *testing.T
+	counter
 	h      *Handler
 	store  *web.Store
 	front  *memory
 	client *http.Transport
-	calls  atomic.Int64 // that the origin got
+}
+
+// counter counts the calls that an origin gets.
+type counter struct {
+	t     *testing.T
+	calls atomic.Int64
+}
+
+// wantCalls requires that the origin was called so often.
+func (c *counter) wantCalls(n int64) {
+	c.t.Helper()
+	if got := c.calls.Load(); got != n {
+		c.t.Errorf("%d calls of the origin, not %d", got, n)
+	}
 }
 
 // newWorld serves an origin.
@@ -86,27 +99,34 @@ func newWorld(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) 
 // serveWorld serves what answers at the other end of the connections that are made.
 func serveWorld(t *testing.T, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*Settings)) *world {
 	t.Helper()
-	store, err := web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := Settings{Name: "test", Most: 8 << 20, Idle: time.Minute, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour}}
-	for _, f := range change {
-		f(&settings)
-	}
-	target := &url.URL{Scheme: "http", Host: "origin.test"}
-	o := NewOrigin([]Target{{URL: target, Sent: target.Host}}, Timeouts{Connect: time.Second, Head: 30 * time.Second}, true, dial)
-	h := New(settings, o, store, slog.New(slog.DiscardHandler), nil)
-	s := &world{t: t, h: h, store: store, front: newMemory()}
+	patient := func(s *Settings) { s.Idle = time.Minute }
+	h := newHandler(t, "origin.test", true, dial, append([]func(*Settings){patient}, change...)...)
+	s := &world{counter: counter{t: t}, h: h, store: h.store, front: newMemory()}
 	s.client = &http.Transport{DialContext: s.front.dial, DisableCompression: true, MaxIdleConnsPerHost: 100}
 	server := &http.Server{ErrorLog: silent, Handler: h}
 	go func() { _ = server.Serve(s.front) }()
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		_ = server.Close()
-		o.Close()
 	})
 	return s
+}
+
+// newHandler is the handler of an origin, which dial connects to.
+func newHandler(t *testing.T, origin string, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*Settings)) *Handler {
+	t.Helper()
+	store, err := web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := Settings{Name: "test", Most: 8 << 20, Idle: 10 * time.Second, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour}}
+	for _, f := range change {
+		f(&settings)
+	}
+	target := Target{URL: &url.URL{Scheme: "http", Host: origin}, Sent: origin}
+	o := NewOrigin([]Target{target}, Timeouts{Connect: time.Second, Head: 30 * time.Second}, keepAlive, dial)
+	t.Cleanup(o.Close)
+	return New(settings, o, store, slog.New(slog.DiscardHandler), nil)
 }
 
 // silent hears what net/http has to say of connections that break off.
@@ -121,11 +141,11 @@ type asked struct {
 	err         error         // the answer broke off, or there was none
 }
 
-// ask makes a request and reads its answer to the end.
-func (s *world) ask(method, path, body string, lines ...string) (a asked) {
-	r, err := http.NewRequestWithContext(s.t.Context(), method, "http://api.test"+path, strings.NewReader(body))
+// newRequest has fields as "name: value".
+func newRequest(ctx context.Context, method, to, body string, lines []string) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, method, to, strings.NewReader(body))
 	if err != nil {
-		return asked{err: err}
+		return nil, err
 	}
 	if body == "" {
 		r.Body, r.ContentLength = nil, 0
@@ -133,6 +153,15 @@ func (s *world) ask(method, path, body string, lines ...string) (a asked) {
 	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Add(name, value)
+	}
+	return r, nil
+}
+
+// ask makes a request and reads its answer to the end.
+func (s *world) ask(method, path, body string, lines ...string) (a asked) {
+	r, err := newRequest(s.t.Context(), method, "http://api.test"+path, body, lines)
+	if err != nil {
+		return asked{err: err}
 	}
 	began := time.Now()
 	resp, err := s.client.RoundTrip(r)
@@ -157,12 +186,4 @@ func (s *world) ask(method, path, body string, lines ...string) (a asked) {
 // get is ask for a GET.
 func (s *world) get(path string, lines ...string) asked {
 	return s.ask(http.MethodGet, path, "", lines...)
-}
-
-// wantCalls requires that the origin was called so often.
-func (s *world) wantCalls(n int64) {
-	s.t.Helper()
-	if got := s.calls.Load(); got != n {
-		s.t.Errorf("%d calls of the origin, not %d", got, n)
-	}
 }

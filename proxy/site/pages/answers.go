@@ -21,13 +21,12 @@ type answer struct {
 // the default form first.
 func answersOf(l i18n.Language, e *catalog.Endpoint, recorded *apidoc.Sample) []answer {
 	var all []answer
-	for i, f := range e.Forms {
-		one := answer{Is: l.Of(apidoc.FormOf(f).Is), Body: recorded.Text(f, l), JSON: f.Kind == "json"}
+	for _, f := range e.Forms {
+		one := answer{
+			Is: l.Of(apidoc.FormOf(f).Is), Query: queryFor(e, f), Body: recorded.Text(f, l), JSON: f.Kind == "json",
+		}
 		if one.JSON {
 			one.Body = indented(recorded.Answer)
-		}
-		if i > 0 {
-			one.Query = queryFor(e, f)
 		}
 		if one.Body != "" {
 			all = append(all, one)

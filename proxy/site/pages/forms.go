@@ -18,13 +18,9 @@ type formRow struct {
 // formRows are the forms of an endpoint, the default first, and JSONP.
 func formRows(l i18n.Language, e *catalog.Endpoint) []formRow {
 	var all []formRow
-	for i, f := range e.Forms {
+	for _, f := range e.Forms {
 		what := apidoc.FormOf(f)
-		row := formRow{Shape: what.Shape, Is: l.Of(what.Is), Type: what.Media}
-		if i > 0 {
-			row.Query = queryFor(e, f)
-		}
-		all = append(all, row)
+		all = append(all, formRow{what.Shape, queryFor(e, f), l.Of(what.Is), what.Media})
 	}
 	if p := e.Callback(); p != nil {
 		all = append(all, formRow{apidoc.Script, p.Name + "=" + p.Example, l.Say("the JSON, given to a function of yours (JSONP)", "以 JSON 调用指定的函数（JSONP）"), "text/javascript"})
@@ -32,9 +28,9 @@ func formRows(l i18n.Language, e *catalog.Endpoint) []formRow {
 	return all
 }
 
-// queryFor is the parameter and the value that ask for a form; "" if there is none.
+// queryFor is the parameter and the value that ask for a form; "" if there is none, and for the default form.
 func queryFor(e *catalog.Endpoint, f *catalog.Form) string {
-	name, value := e.AskFor(f.Name)
+	name, value := selector(e, f)
 	if name == "" {
 		return ""
 	}

@@ -43,7 +43,7 @@ func pageTemplates() []string {
 	return []string{"api", "home", "missing", "overview", "reference", "status"}
 }
 
-func parseTemplates(s *Set) (*templates, error) {
+func parseTemplates(s *Set) (templates, error) {
 	all := templates{}
 	for _, l := range i18n.All() {
 		all[l] = map[string]*template.Template{}
@@ -61,7 +61,7 @@ func parseTemplates(s *Set) (*templates, error) {
 			}
 		}
 	}
-	return &all, nil
+	return all, nil
 }
 
 // words are the functions of the templates in a language.
@@ -122,7 +122,7 @@ func (s *Set) url(path string) string { return (&url.URL{Path: s.cfg.BasePath + 
 // render makes the document of a page.
 func (s *Set) render(l i18n.Language, v view) (*Document, error) {
 	var b bytes.Buffer
-	if err := (*s.templates)[l][v.Template].Execute(&b, v); err != nil {
+	if err := s.templates[l][v.Template].Execute(&b, v); err != nil {
 		return nil, err
 	}
 	d := newDocument(typeHTML, b.Bytes())

@@ -58,12 +58,13 @@ type Config struct {
 // Set holds the pages of one catalog.
 type Set struct {
 	cfg       Config
-	templates *templates
+	templates templates
 	assets    assets
-	places    map[string]Place // by path
-	missing   *missing
-	statusMu  sync.Mutex // guards status
-	status    statusDocuments
+	places    map[string]Place     // by path
+	missing   map[string]generator // by the name that was meant
+	statusMu  sync.Mutex           // guards what follows
+	status    *status.Report
+	ofStatus  map[string]generator // the documents of that report, by path
 }
 
 // Place is what is at a path.
@@ -116,7 +117,7 @@ func New(cfg Config) (*Set, error) {
 		s.addPage(apiPagePath(a), func(l i18n.Language) (view, error) { return s.asIs(a, l) })
 	}
 	s.places[OpenAPIPath] = Place{Answer, once(s.openAPI)}
-	s.missing = newMissing(s)
+	s.missing = s.missingPages()
 	s.addStatus()
 	s.addAssets()
 	s.addWellKnown()

@@ -55,7 +55,7 @@ func (s *Set) target(e *catalog.Endpoint) string { return s.url(EndpointPath(e) 
 func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 	answered := s.cfg.API.SampleOf(e)
 	r := &reference{
-		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.target(e),
+		Name: e.Name, Title: l.Of(e.Title), Summary: l.Say(e.EN, e.ZH), Path: s.url(apiPath(e)), Target: s.target(e),
 		Shape: apidoc.FormOf(e.Forms[0]).Shape, Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
 		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Personal: e.Personal(), Calls: s.exampleCalls(e, l), Limits: s.limits(l, e),
 	}
@@ -96,7 +96,7 @@ func initialPairs(r *reference) []pair {
 func (s *Set) exampleCalls(e *catalog.Endpoint, l i18n.Language) []exampleCall {
 	var all []exampleCall
 	for _, c := range fixtures.Calls(e) {
-		to := url.URL{Path: s.cfg.BasePath + "/api/" + e.Name, RawQuery: c.Query}
+		to := url.URL{Path: s.cfg.BasePath + apiPath(e), RawQuery: c.Query}
 		all = append(all, exampleCall{to.String(), l.Say(c.EN, c.ZH)})
 	}
 	return all

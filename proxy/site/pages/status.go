@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"sundry/proxy/site/i18n"
@@ -19,45 +18,30 @@ const StatusJSONPath = "/status.json"
 // StatusNowPath is where the home page reads the present alone.
 const StatusNowPath = StatusPath + "/now.json"
 
-// statusDocuments are those of a report. Each is made when it is first asked for.
-type statusDocuments struct {
-	of   *status.Report
-	json func() (*Document, error)
-	now  func() (*Document, error)
-	page generator
-	feed generator
-}
-
 // addStatus adds the page of the status, and the same for programs and readers of feeds. They are the documents
 // that do not depend on the catalog alone.
 func (s *Set) addStatus() {
-	s.places[StatusPath] = Place{Page, func(l i18n.Language) (*Document, error) {
-		return s.ofReport(s.cfg.Status()).page(l)
-	}}
-	s.places[StatusFeedPath] = Place{Answer, func(l i18n.Language) (*Document, error) {
-		return s.ofReport(s.cfg.Status()).feed(l)
-	}}
-	s.places[StatusJSONPath] = Place{File, func(i18n.Language) (*Document, error) {
-		return s.ofReport(s.cfg.Status()).json()
-	}}
-	s.places[StatusNowPath] = Place{File, func(i18n.Language) (*Document, error) {
-		return s.ofReport(s.cfg.Status()).now()
-	}}
+	for path, kind := range map[string]Kind{StatusPath: Page, StatusFeedPath: Answer, StatusJSONPath: File, StatusNowPath: File} {
+		s.places[path] = Place{kind, func(l i18n.Language) (*Document, error) {
+			return s.ofReport(s.cfg.Status())[path](l)
+		}}
+	}
 }
 
-// ofReport are the documents of a report: those of before, or new ones.
-func (s *Set) ofReport(r *status.Report) statusDocuments {
+// ofReport are the documents of a report, by path: those of before, or new ones. Each is made
+// when it is first asked for.
+func (s *Set) ofReport(r *status.Report) map[string]generator {
 	s.statusMu.Lock()
 	defer s.statusMu.Unlock()
-	if s.status.of != r {
-		s.status = statusDocuments{
-			of: r, json: sync.OnceValues(func() (*Document, error) { return statusJSON(r) }),
-			now:  sync.OnceValues(func() (*Document, error) { return statusJSON(r.Now()) }),
-			page: once(func(l i18n.Language) (*Document, error) { return s.statusPage(l, r) }),
-			feed: once(func(l i18n.Language) (*Document, error) { return s.statusFeed(l, r) }),
+	if s.status != r {
+		s.status, s.ofStatus = r, map[string]generator{
+			StatusPath:     once(func(l i18n.Language) (*Document, error) { return s.statusPage(l, r) }),
+			StatusFeedPath: once(func(l i18n.Language) (*Document, error) { return s.statusFeed(l, r) }),
+			StatusJSONPath: once(func(i18n.Language) (*Document, error) { return statusJSON(r) }),
+			StatusNowPath:  once(func(i18n.Language) (*Document, error) { return statusJSON(r.Now()) }),
 		}
 	}
-	return s.status
+	return s.ofStatus
 }
 
 // statusJSON makes a document of the status for programs.
@@ -76,7 +60,7 @@ func (s *Set) statusPage(l i18n.Language, r *status.Report) (*Document, error) {
 		Description: l.Say("Whether each endpoint works: now, and over the last 90 days, with incidents.", "各接口当前及过去 90 天的可用情况与故障记录。"),
 		Data:        s.statusView(l, r),
 	}
-	if err := (*s.templates)[l][v.Template].Execute(&b, v); err != nil {
+	if err := s.templates[l][v.Template].Execute(&b, v); err != nil {
 		return nil, fmt.Errorf("page %s: %w", v.Path, err)
 	}
 	return newPassing(typeHTML, b.Bytes()), nil
