@@ -59,31 +59,12 @@ func (rules *Rules) Explain() []words.Text {
 	return lines
 }
 
-// whyNotStored names the first of the reasons for which a response is not storable, in their order there.
+// whyNotStored is the first of the reasons for which a response is not storable.
 func whyNotStored(q *Request, r *Response, t *Terms, rules *Rules) words.Text {
-	switch {
-	case r.Status < 200 || r.Status == http.StatusNotModified:
-		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status)
-	case t.MustUnderstand && !understood(r.Status):
-		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status)
-	case t.NoStore && !t.MustUnderstand:
-		return words.Say("of no-store", "声明了 no-store")
-	case t.Private:
-		return words.Say("of private", "声明了 private")
-	case q.NoStore:
-		return words.Say("the request has no-store", "请求带有 no-store")
-	case r.Status == http.StatusPartialContent && r.Header.Get("Content-Range") == "":
-		return words.Say("a 206 without Content-Range is no part of anything", "206 没有 Content-Range，不知是哪一部分")
-	case q.Header["Authorization"] != nil && !t.Public && !t.MustRevalidate && !t.SMaxAge.Given:
-		return words.Say("the request has Authorization, and the answer has none of public, must-revalidate, s-maxage", "请求带有 Authorization，而响应没有 public、must-revalidate 或 s-maxage")
-	case len(r.Header["Set-Cookie"]) > 0 && rules.NoCookies:
-		return words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）")
-	case len(r.Header["Set-Cookie"]) > 0 && !t.Explicit:
-		return words.Say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明保鲜期")
-	case variesByAnything(r.Header):
-		return words.Say("of Vary: *", "声明了 Vary: *")
+	if why, forbidden := forbids(q, r, t, rules); forbidden {
+		return why
 	}
-	if _, byDefault := rules.Default[r.Status]; !t.Explicit && !t.Public && !byDefault && !isHeuristic(r.Status) {
+	if !mayLast(r, t, rules) {
 		return words.Sayf("status %d is only stored if the answer says for how long it is fresh", "状态码为 %d 的响应只有声明了保鲜期才缓存", r.Status)
 	}
 	why := because(r, t, rules)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -41,14 +42,7 @@ type Rules struct {
 // heuristic are the statuses that are cacheable by default (RFC 9110, section 15.1).
 var heuristic = [...]int{200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501}
 
-func isHeuristic(status int) bool {
-	for _, s := range heuristic {
-		if s == status {
-			return true
-		}
-	}
-	return false
-}
+func isHeuristic(status int) bool { return slices.Contains(heuristic[:], status) }
 
 // Terms are what a response is stored under: they follow from it and from the rules, and do not change.
 type Terms struct {

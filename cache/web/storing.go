@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"slices"
+
+	"sundry/metrics/words"
 )
 
 // Request is what of a request the rules look at. Header is that of the caller.
@@ -29,22 +31,41 @@ func understood(status int) bool {
 // Storable reports whether a response to a GET, or to a POST that says where its content is, may be stored and shared
 // (RFC 9111, section 3). What is neither fresh nor can be validated is of no use, and is not.
 func Storable(q *Request, r *Response, t *Terms, rules *Rules) bool {
+	_, forbidden := forbids(q, r, t, rules)
+	return !forbidden && mayLast(r, t, rules) && hasUse(r, t)
+}
+
+// forbids is what forbids to store a response, the first of the reasons.
+func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, forbidden bool) {
 	switch {
 	case r.Status < 200 || r.Status == http.StatusNotModified:
-		return false
-	case t.MustUnderstand && !understood(r.Status), t.NoStore && !t.MustUnderstand, t.Private, q.NoStore:
-		return false
+		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status), true
+	case t.MustUnderstand && !understood(r.Status):
+		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status), true
+	case t.NoStore && !t.MustUnderstand:
+		return words.Say("of no-store", "声明了 no-store"), true
+	case t.Private:
+		return words.Say("of private", "声明了 private"), true
+	case q.NoStore:
+		return words.Say("the request has no-store", "请求带有 no-store"), true
 	case r.Status == http.StatusPartialContent && r.Header.Get("Content-Range") == "":
-		return false
-	case q.Header["Authorization"] != nil && !t.Public && !t.MustRevalidate && !t.SMaxAge.Given:
-		return false // section 3.5
-	case len(r.Header["Set-Cookie"]) > 0 && (rules.NoCookies || !t.Explicit):
-		return false
+		return words.Say("a 206 without Content-Range is no part of anything", "206 没有 Content-Range，不知是哪一部分"), true
+	case q.Header["Authorization"] != nil && !t.Public && !t.MustRevalidate && !t.SMaxAge.Given: // section 3.5
+		return words.Say("the request has Authorization, and the answer has none of public, must-revalidate, s-maxage", "请求带有 Authorization，而响应没有 public、must-revalidate 或 s-maxage"), true
+	case len(r.Header["Set-Cookie"]) > 0 && rules.NoCookies:
+		return words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）"), true
+	case len(r.Header["Set-Cookie"]) > 0 && !t.Explicit:
+		return words.Say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明保鲜期"), true
 	case variesByAnything(r.Header):
-		return false
+		return words.Say("of Vary: *", "声明了 Vary: *"), true
 	}
+	return why, false
+}
+
+// mayLast reports whether a response says for how long it is fresh, or need not.
+func mayLast(r *Response, t *Terms, rules *Rules) bool {
 	_, byDefault := rules.Default[r.Status]
-	return (t.Explicit || t.Public || byDefault || isHeuristic(r.Status)) && hasUse(r, t)
+	return t.Explicit || t.Public || byDefault || isHeuristic(r.Status)
 }
 
 // hasUse reports whether what is stored can ever answer: while it is fresh, stale within a window, or once validated.
