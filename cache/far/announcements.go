@@ -37,9 +37,6 @@ func (t *Tier) announcements() string {
 	return t.cfg.Prefix + "announcements:" + strconv.Itoa(t.database)
 }
 
-// announceEnded is the message that the fill of a key has ended.
-func announceEnded(key string) string { return endedKind + key }
-
 // readAnnouncement reads a message; false when it is not one of ours. created is zero
 // for the end of a fill.
 func readAnnouncement(message string) (key string, created time.Time, ok bool) {

@@ -26,7 +26,7 @@ func TestAnnouncementsAreRead(t *testing.T) {
 		if k, created, ok := readAnnouncement(replaced(key)); k != key || !created.Equal(at) || !ok {
 			t.Errorf("%q %v %v", k, created, ok)
 		}
-		if k, created, ok := readAnnouncement(announceEnded(key)); k != key || !created.IsZero() || !ok {
+		if k, created, ok := readAnnouncement(endedKind + key); k != key || !created.IsZero() || !ok {
 			t.Errorf("%q %v %v", k, created, ok)
 		}
 	}
@@ -54,7 +54,7 @@ func FuzzAnnouncement(f *testing.F) {
 		if !ok {
 			return
 		}
-		again := announceEnded(key)
+		again := endedKind + key
 		if !created.IsZero() {
 			again = fmt.Sprint("replaced ", created.UnixMilli(), " ", key)
 		}

@@ -60,9 +60,7 @@ func (o *options) client(t times) redis.UniversalClient {
 
 // redirectLog sends go-redis' own log to ours at level debug. The first call in a
 // process counts: go-redis has one logger.
-func redirectLog(log *slog.Logger) { redirectLogOnce(log) }
-
-var redirectLogOnce = func() func(*slog.Logger) {
+var redirectLog = func() func(*slog.Logger) {
 	var once sync.Once
 	return func(log *slog.Logger) { once.Do(func() { redis.SetLogger(logger{log}) }) }
 }()

@@ -52,21 +52,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Timeout == 0 {
-		c.Timeout = 100 * time.Millisecond
-	}
-	if c.Prefix == "" {
-		c.Prefix = "sundry:"
-	}
-	if c.Queue == 0 {
-		c.Queue = 1 << 15
-	}
-	if c.QueueBytes == 0 {
-		c.QueueBytes = 64 << 20
-	}
-	if c.OpenFor == 0 {
-		c.OpenFor = 2 * time.Second
-	}
+	c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)
+	c.Prefix = cmp.Or(c.Prefix, "sundry:")
+	c.Queue = cmp.Or(c.Queue, 1<<15)
+	c.QueueBytes = cmp.Or(c.QueueBytes, 64<<20)
+	c.OpenFor = cmp.Or(c.OpenFor, 2*time.Second)
 	return c
 }
 
@@ -124,9 +114,6 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	}
 	return t, nil
 }
-
-// Healthy reports whether the breaker lets reads through to Redis.
-func (t *Tier) Healthy() bool { return !t.reads.blocked() }
 
 // Close writes what waits until ctx ends, and drops the rest.
 func (t *Tier) Close(ctx context.Context) error {

@@ -161,7 +161,7 @@ func (c *sizeCollector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *sizeCollector) Collect(ch chan<- prometheus.Metric) {
-	if c.tier.Healthy() {
+	if !c.tier.reads.blocked() {
 		ctx, cancel := context.WithTimeout(context.Background(), c.tier.cfg.Timeout)
 		defer cancel()
 		if err := c.ask(ctx); err != nil {

@@ -215,7 +215,10 @@ func (o *options) query(raw string) error {
 			return fmt.Errorf("option %s: %w", name, err)
 		}
 	}
-	return o.checkCombinations()
+	if o.universal.SentinelUsername != "" && o.universal.SentinelPassword == "" {
+		return errors.New("option sentinel_username: expected sentinel_password as well")
+	}
+	return nil
 }
 
 // unknown lists what is supported. What is not like a name is not repeated: it may
@@ -232,14 +235,6 @@ func (o *options) unknown(name string, known map[string]option) error {
 		name = "(name not shown)"
 	}
 	return fmt.Errorf("option %s: not supported here; expected one of %s", name, strings.Join(allowed, ", "))
-}
-
-// checkCombinations checks options that need one another.
-func (o *options) checkCombinations() error {
-	if o.universal.SentinelUsername != "" && o.universal.SentinelPassword == "" {
-		return errors.New("option sentinel_username: expected sentinel_password as well")
-	}
-	return nil
 }
 
 // knownOptions are all supported ones, under the names that other clients of Redis

@@ -128,7 +128,7 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	case deleting:
 		return eval(ctx, p, keys, opDelete, t.clock.ofFleet(j.created).UnixMilli())
 	case releasing:
-		return eval(ctx, p, keys, opRelease, j.token, t.announcements(), announceEnded(j.cacheKey))
+		return eval(ctx, p, keys, opRelease, j.token, t.announcements(), endedKind+j.cacheKey)
 	}
 	name, announce := "", 0
 	if announceable(j.cacheKey) {
@@ -139,7 +139,7 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	}
 	args := []any{opWrite, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce}
 	if r := j.release; r != nil {
-		keys, args = append(keys, r.key), append(args, r.token, announceEnded(r.cacheKey))
+		keys, args = append(keys, r.key), append(args, r.token, endedKind+r.cacheKey)
 	}
 	return eval(ctx, p, keys, args...)
 }
