@@ -210,7 +210,7 @@ func (s *Space) complete(key string, e *entry.Entry) bool {
 		return true
 	}
 	for _, n := range []int{0, e.Records() - 1} {
-		if !s.cache.near.hasPart(s.policy.Class, key, e, n) {
+		if _, err := s.cache.near.part(s.policy.Class, key, e, n); err != nil {
 			return false
 		}
 	}

@@ -219,87 +219,53 @@ func TestLeaseOfADeadInstanceIsTakenOver(t *testing.T) {
 	})
 }
 
-// lateRemote holds the other instance's result only when its lease is looked for.
-type lateRemote struct {
-	*fakeRemote
-	looks  int
-	finish func()
-}
-
-func (s *lateRemote) Look(ctx context.Context, key string, _ time.Duration) entry.Found {
-	found := s.fakeRemote.Look(ctx, key, 0)
-	if s.looks++; s.looks == 3 {
-		s.finish()
-		found.Leased = false
-	}
-	return found
-}
-
-func TestResultBetweenLookAndTakeOverIsSeen(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
-		mustFetch(t, one, "k", &script{})
-		synctest.Wait()
-		result := far.values["k"]
-		delete(far.values, "k")
-		far.leased["k"] = true
-		late := &lateRemote{fakeRemote: far}
-		late.finish = func() { far.values["k"] = result; delete(far.leased, "k") }
-		l := &script{}
-		h := mustFetch(t, newCache(t, Config{Far: late}).Space("story", usual()), "k", l)
-		if h.Tier != Far {
-			t.Errorf("%+v", h)
-		}
-		wantCalls(t, l, 0)
-		synctest.Wait()
-		if len(far.leased) != 0 {
-			t.Error("the lease was not released")
-		}
-	})
-}
-
-// finishing is a Redis whose lease was held, and nothing stored, at the first look:
-// its holder finishes right after.
-type finishing struct {
-	*fakeRemote
-	looked bool
-}
-
-func (f *finishing) Look(ctx context.Context, key string, _ time.Duration) entry.Found {
-	if !f.looked {
-		f.looked = true
-		return entry.Found{Leased: true, Answered: true}
-	}
-	return f.fakeRemote.Look(ctx, key, 0)
-}
-
-func TestHolderThatFinishesBeforeTheLeaseIsRequested(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		far, l := newFakeRemote(), &script{}
-		mustFetch(t, newCache(t, Config{Far: far}).Space("story", usual()), "k", l)
-		synctest.Wait()
-		late := newCache(t, Config{Far: &finishing{fakeRemote: far}}).Space("story", usual())
-		if h := mustFetch(t, late, "k", l); h.Tier != Far {
-			t.Errorf("%+v", h)
-		}
-		wantCalls(t, l, 1)
-	})
-}
-
 // overtaken is a Redis in which another instance does something between a look and the
 // lease.
 type overtaken struct {
 	*fakeRemote
-	meanwhile func()
+	meanwhile []func() // behind the next looks
 }
 
 // Look takes no lease, as in a Cluster.
 func (o *overtaken) Look(ctx context.Context, key string, _ time.Duration) entry.Found {
 	found := o.fakeRemote.Look(ctx, key, 0)
-	if do := o.meanwhile; do != nil {
-		o.meanwhile = nil
+	if len(o.meanwhile) > 0 {
+		do := o.meanwhile[0]
+		o.meanwhile = o.meanwhile[1:]
 		do()
 	}
 	return found
+}
+
+// A holder may finish behind a look that has found its lease and no result, and behind one
+// that has found neither.
+func TestResultBetweenLookAndLeaseIsSeen(t *testing.T) {
+	nothing := func() {}
+	for name, steps := range map[string]func(store, release func()) []func(){
+		"the lease is asked for":  func(store, release func()) []func() { return []func(){func() { store(); release() }} },
+		"the lease is taken over": func(store, release func()) []func() { return []func(){nothing, release, store} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
+				mustFetch(t, one, "k", &script{})
+				synctest.Wait()
+				result := far.values["k"]
+				delete(far.values, "k")
+				far.leased["k"] = true
+				meanwhile := steps(func() { far.values["k"] = result }, func() { delete(far.leased, "k") })
+				l := &script{}
+				late := newCache(t, Config{Far: &overtaken{far, meanwhile}}).Space("story", usual())
+				if h := mustFetch(t, late, "k", l); h.Tier != Far {
+					t.Errorf("%+v", h)
+				}
+				wantCalls(t, l, 0)
+				synctest.Wait()
+				if len(far.leased) != 0 {
+					t.Error("the lease was not released")
+				}
+			})
+		})
+	}
 }
 
 // Instances that look for a late edition at the same moment make one call, also where one
@@ -326,7 +292,7 @@ func TestAPollBetweenLookAndLeaseIsSeen(t *testing.T) {
 		warm(two)
 		wantCalls(t, l, 1)
 		time.Sleep(time.Minute)
-		slow.meanwhile = func() { warm(one); synctest.Wait() }
+		slow.meanwhile = []func(){func() { warm(one); synctest.Wait() }}
 		warm(two)
 		wantCalls(t, l, 2)
 		if due, err := two.Warm(t.Context(), "story:k", l); err != nil || !due.Equal(time.Now().Add(time.Minute)) {
@@ -345,7 +311,7 @@ func TestAFirstFillBetweenLookAndLeaseIsSeen(t *testing.T) {
 		slow := &overtaken{fakeRemote: far}
 		one, two := newCache(t, Config{Far: far}).Space("story", p), newCache(t, Config{Far: slow}).Space("story", p)
 		l := &script{}
-		slow.meanwhile = func() { mustFetch(t, one, "k", l); synctest.Wait() }
+		slow.meanwhile = []func(){func() { mustFetch(t, one, "k", l); synctest.Wait() }}
 		if h := mustFetch(t, two, "k", l); h.Tier != Far {
 			t.Errorf("%+v", h)
 		}

@@ -226,11 +226,6 @@ func (m *memory) part(class policy.Class, key string, e *entry.Entry, n int) ([]
 	return m.class[partsIn(class, e)].Get(partKey(key, e.Generation, n))
 }
 
-func (m *memory) hasPart(class policy.Class, key string, e *entry.Entry, n int) bool {
-	_, err := m.part(class, key, e, n)
-	return err == nil
-}
-
 // join makes a split entry whole again; false when a part was evicted.
 func (m *memory) join(class policy.Class, key string, e *entry.Entry) (entry.Entry, bool) {
 	records := make([][]byte, e.Records())
@@ -265,7 +260,7 @@ func (m *memory) classForParts(class policy.Class, e *entry.Entry) policy.Class 
 // when it does not fit. Only the head is stored under the key, and it says where
 // its parts are, so that an entry that grows or shrinks leaves no second copy.
 func (m *memory) put(class policy.Class, key string, e *entry.Entry) bool {
-	stored := m.putParts(class, key, e)
+	stored := m.putParts(class, key, e, m.set)
 	if stored {
 		m.enterHot(class, key, e)
 	}
@@ -282,12 +277,13 @@ func (m *memory) enterHot(class policy.Class, key string, e *entry.Entry) {
 	}
 }
 
-func (m *memory) putParts(class policy.Class, key string, e *entry.Entry) bool {
+// putParts stores an entry in bigcache, whose head, or all of it, is set by that function.
+func (m *memory) putParts(class policy.Class, key string, e *entry.Entry, set func(policy.Class, string, []byte) bool) bool {
 	if !wantsSplit(e) {
-		return m.set(class, key, e.Raw)
+		return set(class, key, e.Raw)
 	}
 	parts := m.classForParts(class, e)
-	return m.setParts(parts, key, e) && m.putHead(class, key, e, parts == policy.Large)
+	return m.setParts(parts, key, e) && set(class, key, e.SplitHead(parts == policy.Large))
 }
 
 // setParts stores the parts of an entry in a class.
@@ -308,31 +304,24 @@ func (m *memory) setParts(class policy.Class, key string, e *entry.Entry) bool {
 // renew reuses the parts of a split entry with the same content: only the head is
 // stored.
 func (m *memory) renew(class policy.Class, key string, e, old *entry.Entry) bool {
-	stored := m.putHead(class, key, e, old.Large())
+	stored := m.set(class, key, e.SplitHead(old.Large()))
 	if stored {
 		m.enterHot(class, key, e)
 	}
 	return stored
 }
 
-func (m *memory) putHead(class policy.Class, key string, e *entry.Entry, large bool) bool {
-	return m.set(class, key, e.SplitHead(large))
-}
-
-// set refuses a value for which bigcache would empty the shard.
+// set stores a value.
 func (m *memory) set(class policy.Class, key string, value []byte) bool {
-	if len(key)+len(value) > m.capacity[class].value {
-		m.counters.refused[class].Add(1)
-		return false
-	}
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
 	return m.store(class, key, value)
 }
 
-// store is set with the class's lock held, and a value that is not too large.
+// store is set with the class's lock held. It refuses a value for which bigcache would empty
+// the shard.
 func (m *memory) store(class policy.Class, key string, value []byte) bool {
-	if err := m.write(class, key, value); err != nil {
+	if len(key)+len(value) > m.capacity[class].value || m.write(class, key, value) != nil {
 		m.counters.refused[class].Add(1)
 		return false
 	}

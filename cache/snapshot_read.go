@@ -195,23 +195,12 @@ func (m *memory) holds(class policy.Class, key string) bool {
 // stored.
 func (m *memory) putIfAbsent(class policy.Class, key string, e *entry.Entry) bool {
 	m.noteCreated(e)
-	if !wantsSplit(e) {
-		return m.setIfAbsent(class, key, e.Raw)
-	}
-	parts := m.classForParts(class, e)
-	if !m.setParts(parts, key, e) {
-		return false
-	}
-	return m.setIfAbsent(class, key, e.SplitHead(parts == policy.Large))
+	return m.putParts(class, key, e, m.setIfAbsent)
 }
 
 // setIfAbsent is set, unless the tier holds the key. All writes of entries take the class's lock
 // before the hot table learns of them, so that this one cannot replace a newer one.
 func (m *memory) setIfAbsent(class policy.Class, key string, value []byte) bool {
-	if len(key)+len(value) > m.capacity[class].value {
-		m.counters.refused[class].Add(1)
-		return false
-	}
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
 	return !m.holds(class, key) && m.store(class, key, value)

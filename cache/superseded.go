@@ -92,7 +92,7 @@ func (m *memory) supersede(class policy.Class, key string, created time.Time) bo
 		}
 	}
 	if _, found := m.stored(class, key); !found {
-		m.putParts(class, key, &e) // the hot table alone has it
+		m.putParts(class, key, &e, m.set) // the hot table alone has it
 	}
 	m.hot.drop(key)
 	return true
