@@ -63,7 +63,7 @@ type Config struct {
 	// default of both is the error's own text.
 	Describe func(error) string
 	Restore  func(text string) error
-	// Observer is told of fills and requests; nil for none.
+	// Observer is told of requests; nil for none.
 	Observer Observer
 	// Beside keeps values in Far that are none of this cache's; nil: nothing does.
 	Beside Beside
@@ -125,9 +125,6 @@ func New(cfg Config) (*Cache, error) {
 		spaces: map[string]*Space{}, describe: cfg.Describe, restore: cfg.Restore,
 	}
 	c.metrics = newMetrics(cfg.Registerer, near, c.flights)
-	if cfg.Observer != nil {
-		c.OnFill(cfg.Observer.Filled)
-	}
 	if c.far != nil {
 		if c.compressor, err = newCompressor(); err != nil {
 			return nil, fmt.Errorf("cache: %w", err)

@@ -9,13 +9,8 @@ import (
 	"sundry/cache/entry"
 )
 
-// Observer is told what happens in the spaces of a cache. Its methods are called by many
-// goroutines on the way of requests, so they return soon. The cache does not need it to
-// serve.
+// Observer is told of the requests for the spaces of a cache.
 type Observer interface {
-	// Filled is told of each fill: of each answer that was loaded and stored, but for
-	// negative ones and those of a last resort, and of each failure to load one.
-	Filled(f Filled)
 	// Requested is told of a request that stands for so many of its space, and returns
 	// how many the next one is to stand for: a power of two, 1 for each.
 	Requested(space string, key uint64, weight uint32, now time.Time) (next uint32)
@@ -60,8 +55,10 @@ func (f *Filled) Outcome() string {
 	return "unchanged"
 }
 
-// OnFill has a function told of each fill, as Observer.Filled is. It is called before the
-// first request.
+// OnFill has a function told of each fill: of each answer that was loaded and stored, but for
+// negative ones and those of a last resort, and of each failure to load one. As an Observer it
+// is called by many goroutines on the way of requests, and returns soon. OnFill is called
+// before the first request.
 func (c *Cache) OnFill(told func(Filled)) { c.told = append(c.told, told) }
 
 func (c *Cache) tellOfFill(f Filled) {
@@ -70,7 +67,7 @@ func (c *Cache) tellOfFill(f Filled) {
 	}
 }
 
-// observeFill tells the observer of an entry that was stored in the place of old.
+// observeFill tells of an entry that was stored in the place of old.
 func (s *Space) observeFill(key string, e, old *entry.Entry) {
 	if len(s.cache.told) == 0 || e.Meta.Replaceable() {
 		return
@@ -82,7 +79,7 @@ func (s *Space) observeFill(key string, e, old *entry.Entry) {
 	s.cache.tellOfFill(f)
 }
 
-// observeFailure tells the observer of a fill that began at a time and came to nothing, and why.
+// observeFailure tells of a fill that began at a time and came to nothing, and why.
 func (f *fill) observeFailure(began time.Time, err error) {
 	if len(f.cache.told) == 0 {
 		return

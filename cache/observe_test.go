@@ -46,6 +46,7 @@ func TestObserverIsToldOfRefreshes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen, l := &notes{}, &script{text: "a"}
 		s := newCache(t, Config{Observer: seen}).Space("story", usual())
+		s.cache.OnFill(seen.Filled)
 		var told []string
 		s.cache.OnFill(func(f Filled) { told = append(told, f.Name+" "+f.Outcome()) })
 		start := time.Now()

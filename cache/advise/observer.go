@@ -55,7 +55,7 @@ type space struct {
 	samples int
 }
 
-// Filled implements cache.Observer.
+// Filled is to be told of fills, by OnFill of a cache.
 func (o *Observer) Filled(f cache.Filled) {
 	found, ok := ParseOutcome(f.Outcome())
 	s := o.space(f.Space)

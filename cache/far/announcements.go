@@ -34,7 +34,7 @@ const (
 // announcements is the name of the channel. It has the number of the database, which
 // channels do not belong to.
 func (t *Tier) announcements() string {
-	return t.cfg.Prefix + "announcements:" + strconv.Itoa(t.database)
+	return keyPrefix + "announcements:" + strconv.Itoa(t.database)
 }
 
 // readAnnouncement reads a message; false when it is not one of ours. created is zero

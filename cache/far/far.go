@@ -39,8 +39,6 @@ type Config struct {
 	// Timeout is the budget of one read; 0 means what the URL says, else 100 ms.
 	// A write's is five times as long, unless the URL says otherwise.
 	Timeout time.Duration
-	// Prefix of every key; "" means "sundry:".
-	Prefix string
 	// Queue bounds the number of values that wait to be written; 0 means 32768.
 	Queue int
 	// QueueBytes bounds them in bytes; 0 means 64 MiB.
@@ -53,12 +51,14 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)
-	c.Prefix = cmp.Or(c.Prefix, "sundry:")
 	c.Queue = cmp.Or(c.Queue, 1<<15)
 	c.QueueBytes = cmp.Or(c.QueueBytes, 64<<20)
 	c.OpenFor = cmp.Or(c.OpenFor, 2*time.Second)
 	return c
 }
+
+// keyPrefix is that of every key.
+const keyPrefix = "sundry:"
 
 // spread is the share by which pauses and retries vary, so that the instances of
 // a fleet do not probe Redis at the same instant.

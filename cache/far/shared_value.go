@@ -23,7 +23,7 @@ type SharedValue struct {
 
 // SharedValue opens the value of that name. It does not call Redis.
 func (t *Tier) SharedValue(name string) *SharedValue {
-	return &SharedValue{tier: t, key: t.cfg.Prefix + name, pingAfter: watchPingAfter}
+	return &SharedValue{tier: t, key: keyPrefix + name, pingAfter: watchPingAfter}
 }
 
 // sharedValueTime bounds one call: connecting, writing and reading, all in all. An

@@ -196,9 +196,9 @@ const (
 // one node holds all that is stored about it, for one round trip.
 func (t *Tier) name(prefix, key string) string {
 	if t.cluster {
-		return t.cfg.Prefix + prefix + "{" + key + "}"
+		return keyPrefix + prefix + "{" + key + "}"
 	}
-	return t.cfg.Prefix + prefix + key
+	return keyPrefix + prefix + key
 }
 
 // Set writes an entry created at that time, some time after it returned, unless Redis

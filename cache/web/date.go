@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -75,12 +76,7 @@ func date(year, month, day, clock string) (time.Time, bool) {
 
 // dateOf puts a date together. The clock is "08:49:37"; a leap second counts.
 func dateOf(year int, month, day, clock string) (time.Time, bool) {
-	m := 0
-	for i, name := range months {
-		if name == month {
-			m = i + 1
-		}
-	}
+	m := slices.Index(months[:], month) + 1
 	if m == 0 || clock[2] != ':' || clock[5] != ':' {
 		return time.Time{}, false
 	}

@@ -56,15 +56,8 @@ func writeObject(w io.Writer, key string, o *Object) error {
 		return err
 	}
 	b := binary.AppendUvarint(nil, uint64(len(key)))
-	b = binary.AppendUvarint(append(b, key...), uint64(len(value)))
-	sum := crc32.NewIEEE()
-	_, err = io.MultiWriter(w, sum).Write(b)
-	if err == nil {
-		_, err = io.MultiWriter(w, sum).Write(value)
-	}
-	if err == nil {
-		err = binary.Write(w, binary.LittleEndian, sum.Sum32())
-	}
+	b = append(binary.AppendUvarint(append(b, key...), uint64(len(value))), value...)
+	_, err = w.Write(binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	return err
 }
 

@@ -158,6 +158,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}
+	s.cache.OnFill(s.observer.Filled)
 	s.snapshot = s.newSnapshot(reg)
 	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, fixtures.Known{Dir: s.config.Catalog}
 	set, err := s.loaded.compileAnew(s.env, nil)
