@@ -278,7 +278,9 @@ func (m *memory) enterHot(class policy.Class, key string, e *entry.Entry) {
 }
 
 // putParts stores an entry in bigcache, whose head, or all of it, is set by that function.
-func (m *memory) putParts(class policy.Class, key string, e *entry.Entry, set func(policy.Class, string, []byte) bool) bool {
+func (m *memory) putParts(
+	class policy.Class, key string, e *entry.Entry, set func(policy.Class, string, []byte) bool,
+) bool {
 	if !wantsSplit(e) {
 		return set(class, key, e.Raw)
 	}
