@@ -84,7 +84,7 @@ func NewTargetHTTPClient(env *upstreams.Environment, timeout time.Duration) *htt
 	if env.Replay != nil {
 		return &http.Client{Transport: env.Replay, CheckRedirect: noRedirects, Timeout: timeout}
 	}
-	client := env.Guard.Client(timeout, 0)
+	client := env.Guard.Client(timeout)
 	client.Transport = env.Recorded(client.Transport)
 	return client
 }

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -19,16 +18,15 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// Client makes a client for caller-supplied URLs. Each request, redirects
-// included, is checked by CheckURL and dialled by the guard. Proxies of the
+// Client makes a client for caller-supplied URLs. Each request is checked by CheckURL
+// and dialled by the guard; a redirect is returned as the response. Proxies of the
 // environment are not used: they would resolve and connect without the guard. It
 // keeps no cookies. The bodies are unbounded: limit what you read. Close it with
 // CloseIdleConnections.
 //
-// The timeout bounds everything, the body and all redirects included; 0 means
-// 10 s. With maxRedirects 0 a redirect is returned as the response; otherwise
-// more redirects are an error. A refusal is a *ForbiddenError within a *url.Error.
-func (g *Guard) Client(timeout time.Duration, maxRedirects int) *http.Client {
+// The timeout bounds everything, the body included; 0 means 10 s. A refusal is a
+// *ForbiddenError within a *url.Error.
+func (g *Guard) Client(timeout time.Duration) *http.Client {
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
@@ -43,7 +41,7 @@ func (g *Guard) Client(timeout time.Duration, maxRedirects int) *http.Client {
 		MaxIdleConnsPerHost:    1, // a caller-supplied host is seldom requested twice
 		IdleConnTimeout:        idleTimeout,
 	}
-	return &http.Client{Transport: &checkedTransport{guard: g, next: next}, CheckRedirect: atMost(maxRedirects), Timeout: timeout}
+	return &http.Client{Transport: &checkedTransport{guard: g, next: next}, CheckRedirect: returned, Timeout: timeout}
 }
 
 // dialWeb dials for a transport, in a goroutine of the transport's.
@@ -52,20 +50,10 @@ func (g *Guard) dialWeb(ctx context.Context, network, addr string) (conn net.Con
 	return g.DialContext(ctx, network, addr, g.cfg.Web)
 }
 
-// atMost bounds redirects. Their targets are checked by checkedTransport.
-func atMost(redirects int) func(*http.Request, []*http.Request) error {
-	return func(_ *http.Request, via []*http.Request) error {
-		switch {
-		case redirects <= 0:
-			return http.ErrUseLastResponse
-		case len(via) > redirects:
-			return fmt.Errorf("stopped after %d redirects", redirects)
-		}
-		return nil
-	}
-}
+// returned is what a redirect is, in place of followed.
+func returned(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// checkedTransport checks each request: the first one and those of redirects.
+// checkedTransport checks each request.
 type checkedTransport struct {
 	guard *Guard
 	next  *http.Transport

@@ -106,7 +106,7 @@ func (w *Web) Check(raw string) (*url.URL, error) {
 // loopback, and inside.example.org to the hidden address.
 func (w *Web) Guarded(t testing.TB) (*guard.Guard, *http.Client) {
 	g := guard.New(guard.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names{}, Web: func(uint16) bool { return true }})
-	client := g.Client(5*time.Second, 0)
+	client := g.Client(5*time.Second)
 	t.Cleanup(client.CloseIdleConnections)
 	return g, client
 }
