@@ -62,12 +62,11 @@ func drawn(t testing.TB, c Card) (*image.Paletted, []byte) {
 
 func acquired(t testing.TB) *renderer {
 	t.Helper()
-	p, done, err := acquireRenderer()
+	pool, err := renderers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(done)
-	return p
+	return pool.Get().(*renderer)
 }
 
 func TestPNGIsSmallAndPaletted(t *testing.T) {

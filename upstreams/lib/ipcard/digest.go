@@ -36,16 +36,13 @@ const (
 
 // PNG draws the digest, 720 pixels wide and as high as its news take: some 80 KB.
 func (d *Digest) PNG() ([]byte, error) {
-	p, done, err := acquireRenderer()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	lines, height := d.lines(p)
-	img := image.NewPaletted(image.Rect(0, 0, digestWidth, height), palette(accent))
-	accentOnClear.fill(img, image.Rect(0, 0, digestWidth, digestBand))
-	paperOnBorder.fill(img, image.Rect(0, digestBand, digestWidth, height))
-	return p.png("digest", img, lines)
+	return render(func(p *renderer) ([]byte, error) {
+		lines, height := d.lines(p)
+		img := image.NewPaletted(image.Rect(0, 0, digestWidth, height), palette(accent))
+		accentOnClear.fill(img, image.Rect(0, 0, digestWidth, digestBand))
+		paperOnBorder.fill(img, image.Rect(0, digestBand, digestWidth, height))
+		return p.png("digest", img, lines)
+	})
 }
 
 // lines are the texts of the digest, and its height.

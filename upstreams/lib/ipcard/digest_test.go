@@ -69,11 +69,7 @@ func TestDigestIsBounded(t *testing.T) {
 }
 
 func TestWrap(t *testing.T) {
-	p, done, err := acquireRenderer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
+	p := acquired(t)
 	for text, want := range map[string]string{
 		"":                  "",
 		"一二三":               "一二三",

@@ -32,29 +32,23 @@ const (
 
 // PNG draws the notice, 360 pixels wide and 120 high or more, with transparent corners: some 4 KB.
 func (n *Notice) PNG() ([]byte, error) {
-	p, done, err := acquireRenderer()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	lines, height := n.lines(p)
-	img := image.NewPaletted(image.Rect(0, 0, noticeWidth, height), palette(alarm))
-	for _, s := range noticeShapes(height) {
-		s.draw(img)
-	}
-	return p.png("notice", img, lines)
+	return render(func(p *renderer) ([]byte, error) {
+		lines, height := n.lines(p)
+		img := image.NewPaletted(image.Rect(0, 0, noticeWidth, height), palette(alarm))
+		for _, s := range noticeShapes(height) {
+			s.draw(img)
+		}
+		return p.png("notice", img, lines)
+	})
 }
 
 // SVG draws the same with the viewer's own fonts.
 func (n *Notice) SVG() ([]byte, error) {
-	p, done, err := acquireRenderer()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	lines, height := n.lines(p)
-	d := drawing{accent: alarm, language: n.Language, width: noticeWidth, height: height, title: n.Title + " " + n.About + n.Example, shapes: noticeShapes(height), lines: lines}
-	return d.svg(), nil
+	return render(func(p *renderer) ([]byte, error) {
+		lines, height := n.lines(p)
+		d := drawing{accent: alarm, language: n.Language, width: noticeWidth, height: height, title: n.Title + " " + n.About + n.Example, shapes: noticeShapes(height), lines: lines}
+		return d.svg(), nil
+	})
 }
 
 // lines are the texts of the notice, and its height.

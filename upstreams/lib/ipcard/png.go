@@ -14,12 +14,9 @@ import (
 // of at most 256 colours: some 8 KB. Characters that the fonts lack are
 // written plainly (ł as l) or as "?", and emoji are dropped.
 func (c *Card) PNG() ([]byte, error) {
-	p, done, err := acquireRenderer()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return p.png("card", p.card(), p.lines(c.texts(p.legible)))
+	return render(func(p *renderer) ([]byte, error) {
+		return p.png("card", p.card(), p.lines(c.texts(p.legible)))
+	})
 }
 
 // card is a copy of the background of cards.

@@ -130,14 +130,15 @@ var renderers = sync.OnceValues(func() (*sync.Pool, error) {
 	}}, nil
 })
 
-// acquireRenderer returns a renderer, and the function that releases it.
-func acquireRenderer() (*renderer, func(), error) {
+// render draws a picture with a renderer.
+func render(draw func(*renderer) ([]byte, error)) ([]byte, error) {
 	pool, err := renderers()
 	if err != nil {
-		return nil, nil, fmt.Errorf("prepare to draw cards: %w", err)
+		return nil, fmt.Errorf("prepare to draw cards: %w", err)
 	}
 	p := pool.Get().(*renderer)
-	return p, func() { pool.Put(p) }, nil
+	defer pool.Put(p)
+	return draw(p)
 }
 
 // Get implements png.EncoderBufferPool; nil makes the encoder make one.

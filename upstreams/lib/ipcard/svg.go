@@ -17,14 +17,11 @@ const svgFonts = "'PingFang SC','Microsoft YaHei','Noto Sans CJK SC','Noto Sans 
 // XML without scripts, styles or references. The card's texts are cleaned and
 // escaped.
 func (c *Card) SVG() ([]byte, error) {
-	p, done, err := acquireRenderer()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	f := c.texts(clean)
-	d := drawing{accent: accent, language: "zh-CN", width: cardWidth, height: cardHeight, title: f.address + " " + f.place, shapes: shapes(), lines: slices.Concat(p.labels(), p.lines(f))}
-	return d.svg(), nil
+	return render(func(p *renderer) ([]byte, error) {
+		f := c.texts(clean)
+		d := drawing{accent: accent, language: "zh-CN", width: cardWidth, height: cardHeight, title: f.address + " " + f.place, shapes: shapes(), lines: slices.Concat(p.labels(), p.lines(f))}
+		return d.svg(), nil
+	})
 }
 
 // drawing is what a picture consists of.
