@@ -9,50 +9,43 @@ import (
 	"time"
 )
 
-// area is where a number was first registered, by its names at the time of birth.
-// It is not where the holder lives, and not always where they were born.
-type area struct {
-	// Code is the number's first six digits.
-	Code string
-	// Known means that the code is or was in use.
-	Known bool
-	// Abolished means that a known code is no longer in use.
-	Abolished bool
-	// Province is empty if it is not known.
-	Province string
-	// City and County are nil if they are not known, and empty if there is no
-	// such level: municipalities have no cities, and some counties belong to a
-	// province directly; the code of a city has no county.
-	City, County *string
-}
-
-// areaOf looks a code up, with its names at a date. The zero date means now.
-func areaOf(code string, at time.Time) *area {
-	a := &area{Code: code}
-	if n := namesOf(code); n != nil {
-		a.Known, a.Abolished = true, n.abolished()
-		a.City, a.County = new(""), new("")
+// areaOf are the values of a code, the first six digits of a number: where that was first
+// registered, by the names at a date, which for the zero date is now. It is not where the
+// holder lives, and not always where they were born. A city or county is empty where there
+// is no such level: municipalities have no cities, and some counties belong to a province
+// directly; the code of a city has no county.
+func areaOf(code string, at time.Time) map[string]any {
+	own := namesOf(code)
+	data := noArea()
+	data["area_code"], data["area_known"] = code, own != nil
+	if own != nil {
+		data["abolished"], data["city"], data["county"] = own.abolished(), "", ""
 	}
 	if n := namesOf(code[:2] + "0000"); n != nil {
-		a.Province = n.at(at)
+		data["province"] = n.at(at)
 	}
 	if n := namesOf(code[:4] + "00"); n != nil && code[2:4] != "00" {
-		a.City = new(n.at(at))
+		data["city"] = n.at(at)
 	}
-	if a.Known && code[4:] != "00" {
-		a.County = new(namesOf(code).at(at))
+	if own != nil && code[4:] != "00" {
+		data["county"] = own.at(at)
 	}
-	return a
+	joined := ""
+	for _, level := range []string{"province", "city", "county"} {
+		name, _ := data[level].(string)
+		joined += name
+	}
+	if joined != "" {
+		data["area"] = joined
+	}
+	return data
 }
 
-// Name is the full name, as far as it is known.
-func (a *area) Name() string { return a.Province + orEmpty(a.City) + orEmpty(a.County) }
-
-func orEmpty(level *string) string {
-	if level == nil {
-		return ""
+// noArea are the values of a number that has none.
+func noArea() map[string]any {
+	return map[string]any{
+		"area_code": nil, "area_known": nil, "abolished": nil, "area": nil, "province": nil, "city": nil, "county": nil,
 	}
-	return *level
 }
 
 // areas is the table of codes: see its first lines, and NOTICE for its sources.

@@ -7,6 +7,7 @@
 package idcard
 
 import (
+	"maps"
 	"time"
 
 	"sundry/upstreams/lib/chinatime"
@@ -72,13 +73,13 @@ func Parse(card string, now time.Time) (map[string]any, error) {
 		reasons = append(reasons, wrong)
 	}
 	data["valid"] = len(reasons) == 0
-	var a *area
+	area := noArea()
 	if data["type"] != foreigner {
-		if a = areaOf(full[:6], birthday); !a.Known {
+		if area = areaOf(full[:6], birthday); area["area_known"] == false {
 			reasons = append(reasons, unknownArea)
 		}
 	}
-	a.add(data)
+	maps.Copy(data, area)
 	if len(number) == short {
 		data["valid"] = data["valid"] == true && data["province"] != nil
 		if !birthday.IsZero() {
@@ -119,30 +120,4 @@ func addBirthday(data map[string]any, date string, now time.Time) (birthday time
 	}
 	data["age"] = years(birthday, now)
 	return birthday, ""
-}
-
-// add adds the keys of an area, all nil for a nil area.
-func (a *area) add(data map[string]any) {
-	for _, key := range []string{"area_code", "province", "city", "county", "area", "area_known", "abolished"} {
-		data[key] = nil
-	}
-	if a == nil {
-		return
-	}
-	data["area_code"], data["area_known"] = a.Code, a.Known
-	if name := a.Name(); name != "" {
-		data["area"] = name
-	}
-	if a.Province != "" {
-		data["province"] = a.Province
-	}
-	if a.City != nil {
-		data["city"] = *a.City
-	}
-	if a.County != nil {
-		data["county"] = *a.County
-	}
-	if a.Known {
-		data["abolished"] = a.Abolished
-	}
 }
