@@ -314,7 +314,7 @@ func parseShare(v string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.String(), nil
+	return l.URL, nil
 }
 
 // targetsForbidden reports whether a value was refused because of where it leads,

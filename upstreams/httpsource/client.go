@@ -62,9 +62,6 @@ func newClient(c *upstreams.Compiler, allowed hostSet) *http.Client {
 	return &http.Client{Transport: c.Env.DeclaredHosts(c.Endpoint, c.Source), CheckRedirect: allowed.checkRedirect}
 }
 
-// noRedirects makes a client return redirects in place of following them.
-func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
 // TargetClient sends the requests of one attempt to caller-supplied targets. It
 // does not follow redirects. It is not safe for concurrent use.
 type TargetClient struct {
@@ -82,7 +79,7 @@ type TargetClient struct {
 // request and the reading of its reply; 0 means that only the context does.
 func NewTargetHTTPClient(env *upstreams.Environment, timeout time.Duration) *http.Client {
 	if env.Replay != nil {
-		return &http.Client{Transport: env.Replay, CheckRedirect: noRedirects, Timeout: timeout}
+		return &http.Client{Transport: env.Replay, CheckRedirect: guard.NoRedirects, Timeout: timeout}
 	}
 	client := env.Guard.Client(timeout)
 	client.Transport = env.Recorded(client.Transport)

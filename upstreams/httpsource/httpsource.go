@@ -27,6 +27,7 @@ import (
 	"sundry/upstreams/declare"
 	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/guard"
 )
 
 // Bounds of an HTTP source.
@@ -138,7 +139,7 @@ func (f *fetcher) compileClient(spec *Spec, c *upstreams.Compiler) {
 	hosts := append([]declare.Text{{Value: f.base.Host, Line: spec.URL.Line}}, spec.Hosts...)
 	f.client = newClient(c, newHostSet(hosts, c.Problems))
 	if spec.Redirects == "none" {
-		f.client.CheckRedirect = noRedirects
+		f.client.CheckRedirect = guard.NoRedirects
 	}
 }
 

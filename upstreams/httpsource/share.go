@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/lib/guard"
 	"sundry/upstreams/lib/sharelink"
 )
 
@@ -49,7 +50,7 @@ func (st *step) readShare(ctx context.Context, a *upstreams.Attempt) (any, error
 // resolve returns the data of the work that a short link redirects to, which may
 // be a cached step result.
 func (st *step) resolve(ctx context.Context, a *upstreams.Attempt, link sharelink.Link) (any, error) {
-	return st.cached(ctx, a, link.String(), func(ctx context.Context, a *upstreams.Attempt) (data any, err error) {
+	return st.cached(ctx, a, link.URL, func(ctx context.Context, a *upstreams.Attempt) (data any, err error) {
 		client := &TargetClient{Attempt: a, Context: ctx}
 		for range maxShareRedirects {
 			if link, err = st.resolveOnce(ctx, client, link); err != nil || !link.Short {
@@ -76,7 +77,7 @@ func (st *step) shareClient(req *http.Request) *http.Client {
 // compileShare makes the clients once: each has connections of its own.
 func (st *step) compileShare() {
 	st.guarded = NewTargetHTTPClient(st.env, shareTimeout)
-	st.proxied = &http.Client{Transport: st.env.DeclaredHosts(st.endpoint, st.source), CheckRedirect: noRedirects, Timeout: shareTimeout}
+	st.proxied = &http.Client{Transport: st.env.DeclaredHosts(st.endpoint, st.source), CheckRedirect: guard.NoRedirects, Timeout: shareTimeout}
 }
 
 // resolveOnce asks the host of a short link for the address it redirects to.

@@ -21,16 +21,9 @@ const (
 	maxTries      = 5 // links of one page that are requested
 )
 
-// Doer sends one request. It must not follow redirects: the Finder follows
-// them itself. An *http.Client does so when its CheckRedirect returns
-// http.ErrUseLastResponse.
-type Doer interface {
-	Do(*http.Request) (*http.Response, error)
-}
-
 // Finder finds icons. It is safe for concurrent use if its fields are.
 type Finder struct {
-	Do Doer
+	Do webpage.Doer
 	// Check accepts a URL and returns it as it is to be sent, or rejects it. It is
 	// called before each request, those of redirects and links included. Its
 	// errors are returned wrapped.

@@ -41,7 +41,7 @@ func (g *Guard) Client(timeout time.Duration) *http.Client {
 		MaxIdleConnsPerHost:    1, // a caller-supplied host is seldom requested twice
 		IdleConnTimeout:        idleTimeout,
 	}
-	return &http.Client{Transport: &checkedTransport{guard: g, next: next}, CheckRedirect: returned, Timeout: timeout}
+	return &http.Client{Transport: &checkedTransport{guard: g, next: next}, CheckRedirect: NoRedirects, Timeout: timeout}
 }
 
 // dialWeb dials for a transport, in a goroutine of the transport's.
@@ -50,8 +50,8 @@ func (g *Guard) dialWeb(ctx context.Context, network, addr string) (conn net.Con
 	return g.DialContext(ctx, network, addr, g.cfg.Web)
 }
 
-// returned is what a redirect is, in place of followed.
-func returned(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+// NoRedirects makes a client return redirects in place of following them.
+func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // checkedTransport checks each request.
 type checkedTransport struct {

@@ -33,7 +33,7 @@ func TestParseShareTexts(t *testing.T) {
 		"https://v.kuaishou.com/JKl9mN 今天 \"快手\" 该作品在快手被播放过1次，点击链接，打开【快手】直接观看！": "https://v.kuaishou.com/JKl9mN",
 		"https://v.douyin.com/iRNBho6u/ https://b23.tv/aB3dE9f":                 douyin,
 	} {
-		if got, err := Parse(in); err != nil || got.String() != want {
+		if got, err := Parse(in); err != nil || got.URL != want {
 			t.Errorf("%s: %v %v, want %s", in, got, err, want)
 		}
 	}

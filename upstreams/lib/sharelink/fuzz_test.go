@@ -26,7 +26,7 @@ func sound(l Link) string {
 	case l.Extra != nil && len(l.Extra) == 0:
 		return "empty Extra is not nil"
 	}
-	again, err := Parse(l.String())
+	again, err := Parse(l.URL)
 	if diff := cmp.Diff(l, again); err != nil || diff != "" {
 		return "not the same again: " + diff
 	}

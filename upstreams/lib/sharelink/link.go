@@ -34,7 +34,8 @@ type Link struct {
 	Kind string
 	// Short links must be resolved: see Resolve.
 	Short bool
-	// URL is canonical: https, without tracking parameters. See String.
+	// URL is canonical: https, without tracking parameters. Parse returns the same Link for
+	// it.
 	URL string
 	// Extra is nil, or has what else is needed: xsec_token (xiaohongshu, to
 	// fetch the note), page (bilibili and acfun, from 2 up), mid (weibo, the
@@ -42,9 +43,6 @@ type Link struct {
 	// post (lofter, in base 10), share (doubao), day (cctv).
 	Extra map[string]string
 }
-
-// String is the canonical URL. Parse returns the same Link for it.
-func (l Link) String() string { return l.URL }
 
 // Parse recognises a link, or the first one in a share text. Its scheme may be
 // missing if the host is in the table and begins the word, and the text may be

@@ -152,9 +152,9 @@ func TestParse(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", in, err, diff)
 		}
-		again, err := Parse(want.String())
+		again, err := Parse(want.URL)
 		if diff := cmp.Diff(want, again); err != nil || diff != "" {
-			t.Errorf("%s, canonical: %v\n%s", want, err, diff)
+			t.Errorf("%s, canonical: %v\n%s", want.URL, err, diff)
 		}
 	}
 	if len(platforms) != len(Platforms()) {

@@ -9,12 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"sundry/upstreams/lib/webpage"
 )
 
 const (
@@ -24,16 +25,9 @@ const (
 	requestTimeout = 5 * time.Second
 )
 
-// Doer sends one request. It must not follow redirects: the Resolver follows them
-// itself. An *http.Client does so when its CheckRedirect returns
-// http.ErrUseLastResponse; that fails on a Location which is not a URL.
-type Doer interface {
-	Do(*http.Request) (*http.Response, error)
-}
-
 // Resolver resolves links. It is safe for concurrent use if its fields are.
 type Resolver struct {
-	Do Doer
+	Do webpage.Doer
 	// Check accepts a URL and returns it as it is to be sent, or rejects it. It is
 	// called for each URL of a resolution, also for the last one, which may not be
 	// requested. Its errors are returned wrapped, and so are those of Do that are

@@ -16,6 +16,13 @@ import (
 	"golang.org/x/net/html"
 )
 
+// Doer sends one request, and does not follow redirects: its user does. An *http.Client
+// is one whose CheckRedirect returns http.ErrUseLastResponse; it fails on a Location that is
+// not a URL.
+type Doer interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
 // IsRedirect reports whether a status is one whose Location is to be followed
 // (RFC 9110, section 15.4).
 func IsRedirect(status int) bool {

@@ -56,7 +56,7 @@ func New(t testing.TB, pages Pages, missing http.HandlerFunc, closed ...string) 
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the certificate is the test server's own
 		DialContext:     w.dial(secure),
 	}
-	w.Client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	w.Client = &http.Client{Transport: transport, CheckRedirect: guard.NoRedirects}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		w.plain.Close()
@@ -106,7 +106,7 @@ func (w *Web) Check(raw string) (*url.URL, error) {
 // loopback, and inside.example.org to the hidden address.
 func (w *Web) Guarded(t testing.TB) (*guard.Guard, *http.Client) {
 	g := guard.New(guard.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names{}, Web: func(uint16) bool { return true }})
-	client := g.Client(5*time.Second)
+	client := g.Client(5 * time.Second)
 	t.Cleanup(client.CloseIdleConnections)
 	return g, client
 }
