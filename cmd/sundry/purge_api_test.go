@@ -16,10 +16,11 @@ func TestPURGEWithFilesOfAPIs(t *testing.T) {
 	write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+origin+"'}\n")
 	write(t, dir, "news.yaml", "version: 1\nname: news\nproxy: {to: '"+origin+"', hosts: [news.example.org]}\n")
 	p := serve(t, "--catalog", dir, "--config", write(t, t.TempDir(), "few.yaml", only("sfz")))
-	purge := func(path, tag string) (int, string) {
+	purge := func(path, field string) (int, string) {
 		r, _ := http.NewRequestWithContext(t.Context(), "PURGE", p.admin+path, http.NoBody)
-		if r.Header.Set("Accept-Language", "en"); tag != "" {
-			r.Header.Set("Cache-Tag", tag)
+		r.Header.Set("Accept-Language", "en")
+		if name, value, ok := strings.Cut(field, ": "); ok {
+			r.Header.Set(name, value)
 		}
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -30,11 +31,14 @@ func TestPURGEWithFilesOfAPIs(t *testing.T) {
 		return resp.StatusCode, string(b)
 	}
 	for _, row := range []struct {
-		path, tag, want string
-		status          int
-		gone            int64
+		path, field, want string
+		status            int
+		gone              int64
 	}{
-		{"/", "all", `"entries":1,`, http.StatusOK, 1},
+		{"/", "Cache-Tag: all", `"entries":1,`, http.StatusOK, 1},
+		{"/", "Surrogate-Key: all", `"entries":1,`, http.StatusOK, 1},
+		{"/", "Cache-Tags: all", "Cache-Tags: expected Cache-Tag or Surrogate-Key", http.StatusBadRequest, 0},
+		{"/api/weather/a", "Xkey: all", "Xkey: expected Cache-Tag or Surrogate-Key", http.StatusBadRequest, 0},
 		{"/api/weather/a", "", `"entries":1,`, http.StatusOK, 1},
 		{"/a", "", "/api/weather/ (weather)", http.StatusNotFound, 0},
 		{"/a", "", "Host: news.example.org (news)", http.StatusNotFound, 0},
@@ -42,11 +46,11 @@ func TestPURGEWithFilesOfAPIs(t *testing.T) {
 	} {
 		mustGet(t, p.public+"/api/weather/a")
 		before := calls.Load()
-		if status, body := purge(row.path, row.tag); status != row.status || !strings.Contains(body, row.want) {
-			t.Errorf("PURGE %s %s: %d %s", row.path, row.tag, status, body)
+		if status, body := purge(row.path, row.field); status != row.status || !strings.Contains(body, row.want) {
+			t.Errorf("PURGE %s %s: %d %s", row.path, row.field, status, body)
 		}
 		if mustGet(t, p.public+"/api/weather/a"); calls.Load()-before != row.gone {
-			t.Errorf("PURGE %s %s: %d calls, want %d", row.path, row.tag, calls.Load()-before, row.gone)
+			t.Errorf("PURGE %s %s: %d calls, want %d", row.path, row.field, calls.Load()-before, row.gone)
 		}
 	}
 }

@@ -192,11 +192,17 @@ func (a *api) purgeAPI(r *http.Request, name string, of selection, soft, preview
 }
 
 // purgeByMethod answers the method PURGE, as other caches do: of the path below which the API is, or with its Host. With
-// Cache-Tag it is about what has that tag, of all APIs at / where none is there, with Soft-Purge: 1 that becomes stale.
+// Cache-Tag or Surrogate-Key it is about what has that tag, of all APIs at / where none is there, with Soft-Purge: 1 that becomes stale.
+// Other names of such a field are refused: without it, something else would be purged.
 func (a *api) purgeByMethod(r *http.Request) (any, error) {
+	for _, name := range [...]string{"Cache-Tags", "Surrogate-Keys", "Xkey"} {
+		if r.Header[name] != nil {
+			return nil, badRequest("%s: expected Cache-Tag or Surrogate-Key, such as Cache-Tag: news", "%s：应为 Cache-Tag 或 Surrogate-Key，例如 Cache-Tag: news", name)
+		}
+	}
 	name, path, ok := a.Resolve(r)
 	of, soft := selection{url: path}, r.Header.Get("Soft-Purge") == "1"
-	if tag := r.Header.Get("Cache-Tag"); tag != "" {
+	if tag := cmp.Or(r.Header.Get("Cache-Tag"), r.Header.Get("Surrogate-Key")); tag != "" {
 		of = selection{tag: tag}
 	}
 	switch {

@@ -25,7 +25,7 @@ type homeEndpoint struct {
 	// Names and About are what a search looks in: those of both languages, in lower case. Typing errors are forgiven in Names alone:
 	// a long text has a word that is near to most others.
 	Names, About string
-	Taste *taste // nil: there is nothing to show
+	Taste        *taste // nil: there is nothing to show
 }
 
 func (s *Set) home(l i18n.Language) (view, error) {
