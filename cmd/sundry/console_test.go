@@ -267,6 +267,7 @@ func (b *browser) trouble(t *testing.T) {
 	b.until(`[...document.querySelectorAll(".shares li")].every((li) => [...li.querySelectorAll(".row .number")].reduce((sum, part) => sum + parseFloat(part.textContent), 0) < 103)`)
 	b.until(`/^\d.* % \(1\)$/.test([...document.querySelectorAll(".tile")].at(-1).querySelector(".number").textContent)`)
 	b.until(`document.querySelector(".shares li:first-child a").textContent === "wpcat" && document.querySelector(".shares li:first-child rect").classList.contains("later")`)
+	b.allFail()
 	for link, only := range map[string]string{"Show failures: own": "own", "Show upstreams: " + failing: "wpcat sjbz"} {
 		b.press(`a[aria-label="` + link + `"]`)
 		b.until(`document.querySelector("tbody strong")`)
@@ -286,6 +287,22 @@ func (b *browser) trouble(t *testing.T) {
 	b.until(rows + `.join() === "qrcode"`)
 	b.keys(kb.Backspace, kb.Backspace, kb.Backspace, kb.Backspace, kb.Backspace, kb.Backspace)
 	b.sound()
+}
+
+// allFail wants it told where all sources of an endpoint fail, and not where one is only not called or works by now.
+func (b *browser) allFail() {
+	b.t.Helper()
+	b.run(chromedp.Evaluate[chromedp.Void](`import("/admin/trouble.js").then(({ troubles }) => { window.causeOf = (...ends) => troubles({ in_sync: true }, { hosts: [],
+		sources: ends.map((result, i) => ({ endpoint: "e", source: "s" + i, hosts: [], recent: result ? [{ result }] : [], ...(result && { last_error: "timeout", last_error_result: "timeout", last_error_at: "" + i }) })),
+	}, { endpoints: { e: { state: "failing", total: { requests: 1, errors: 1 } } } })[0].cause[0]; })`))
+	b.until(`window.causeOf`)
+	for ends, want := range map[string]string{
+		`"timeout"`: "e/s0: timeout", `"timeout", "rejected"`: "all 2 sources fail; last: e/s1: timeout", `"timeout", "success"`: "e/s1: timeout", `"timeout", ""`: "e/s0: timeout",
+	} {
+		if !b.is(fmt.Sprintf("causeOf(%s) === %q", ends, want)) {
+			b.t.Errorf("%s: not %s", ends, want)
+		}
+	}
 }
 
 // try asks an endpoint for a picture, and is told what is missing beside its field.
