@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -127,18 +128,45 @@ func TestErrorsOfTheAdminAPIAreInBothLanguages(t *testing.T) {
 	}
 }
 
-// TestAReloadThatFailsSaysSoInBothLanguages: the mistakes in the files are in English.
+// TestAReloadThatFailsSaysSoInBothLanguages, with the mistakes as check has them; and so does the overview, from the first
+// that fails until one succeeds.
 func TestAReloadThatFailsSaysSoInBothLanguages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := serveWith(t, onlyIn(t), "--replay", "--catalog", dir)
-	if err := os.WriteFile(filepath.Join(dir, "own.yaml"), []byte("nonsense: 1\n"), 0o600); err != nil {
+	own, file := filepath.Join(dir, "own.yaml"), write(t, t.TempDir(), "sundry.yaml", only("ip"))
+	p := serve(t, "--replay", "--catalog", dir, "--config", file)
+	failed := func() (since any, mistakes map[string]any) {
+		v, ok := p.mustAsk(http.MethodGet, "overview", "")["reload_failed"].(map[string]any)
+		if !ok {
+			return nil, nil
+		}
+		return v["since"], v["mistakes"].(map[string]any)
+	}
+	if since, mistakes := failed(); since != nil {
+		t.Errorf("before: %v %v", since, mistakes)
+	}
+	write(t, dir, "own.yaml", "nonsense: 1\n")
+	row := refused{method: http.MethodPost, path: "/admin/api/reload", status: 400,
+		en: "nothing was changed: " + own + ":1: unknown key nonsense; …", zh: "什么都没有改变：" + own + ":1: 没有键 nonsense；…"}
+	row.check(t, p.admin)
+	since, mistakes := failed()
+	if en, zh := fmt.Sprint(mistakes["en"]), fmt.Sprint(mistakes["zh"]); since == nil || !strings.HasPrefix(en, own+":1: unknown key nonsense; ") || !strings.HasPrefix(zh, own+":1: 没有键 nonsense；") {
+		t.Errorf("the overview says %v %s %s", since, en, zh)
+	}
+	if status, doc := p.reloaded(t, file, "log_levl: debug\n"+only("ip")); status != http.StatusBadRequest {
+		t.Errorf("%d %v", status, doc)
+	}
+	if again, mistakes := failed(); again != since || !strings.HasPrefix(fmt.Sprint(mistakes["zh"]), file+":1: 没有键 log_levl") {
+		t.Errorf("of settings, failing since %v: %v %v", since, again, mistakes)
+	}
+	if err := os.Remove(own); err != nil {
 		t.Fatal(err)
 	}
-	row := refused{method: http.MethodPost, path: "/admin/api/reload", status: 400, en: "nothing was changed: …", zh: "什么都没有改变（详情为英文）：…"}
-	row.check(t, p.admin)
-	if _, got := row.asked(t, p.admin, "zh"); !strings.Contains(got, "own.yaml:1") {
-		t.Errorf("%q does not name the file and line", got)
+	if status, doc := p.reloaded(t, file, only("ip")); status != http.StatusOK {
+		t.Errorf("%d %v", status, doc)
+	}
+	if since, mistakes := failed(); since != nil {
+		t.Errorf("after a good one: %v %v", since, mistakes)
 	}
 }
 

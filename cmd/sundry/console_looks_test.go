@@ -32,7 +32,7 @@ func views() []view {
 		return `button[aria-label="` + en + what + `"]`, `button[aria-label="` + zh + what + `"]`
 	}
 	all := []view{
-		{name: "overview", tab: "overview", shown: `document.querySelector(".troubles") && document.querySelectorAll(".tile svg").length === 4`},
+		{name: "overview", tab: "overview", shown: `document.querySelector(".troubles")?.textContent.includes("broken.yaml:1") && document.querySelectorAll(".tile svg").length === 4`},
 		{name: "endpoints", tab: "endpoints"},
 		{name: "apis", tab: "apis", shown: `document.querySelector("#apis-api")`},
 		{name: "advice", tab: "advice", shown: `document.querySelector("[data-table=advice]") && ![...document.querySelectorAll("[data-table=advice] td:nth-child(6)")].some((td) => td.textContent === "")`},
@@ -42,7 +42,7 @@ func views() []view {
 		{name: "audit", tab: "audit", shown: `document.querySelector("tr.undone")`},
 		{name: "log-in", tab: "overview", en: "#operator"},
 		{name: "no name", tab: "overview", en: "#operator", then: noName, shown: `document.querySelector("#login [aria-invalid=true]")`},
-		{name: "reload", tab: "overview", en: "#reload"},
+		{name: "reload", tab: "overview", en: "#reload", then: func(b *browser) { b.press("dialog [type=submit]") }, shown: `document.querySelector("dialog [name=operator][aria-invalid=true]")`},
 		{name: "purge", tab: "cache", en: ".push button:first-child", then: func(b *browser) { b.run(chromedp.Click(chromedp.CSS("dialog input[value=soft]"))) }, shown: counted},
 		{name: "purge everything", tab: "cache", en: ".push .danger"},
 	}
@@ -107,6 +107,7 @@ func TestConsoleInEveryLook(t *testing.T) {
 	tell(t, http.MethodPost, p.admin+"/admin/api/audit/2/undo", "")
 	tell(t, http.MethodPost, p.admin+"/admin/api/upstreams/api.bilibili.com", `{"do":"open","for":"10m"}`)
 	tell(t, http.MethodPost, p.admin+"/admin/api/purge", `{"endpoint":"60s","mode":"soft"}`)
+	write(t, dir, "broken.yaml", "nonsense: 1\n") // the next reload fails
 	for _, page := range []string{"runbook", "runbook.zh"} {
 		t.Run(page, func(t *testing.T) { lookAtRunbook(t, p, page) })
 	}

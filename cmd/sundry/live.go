@@ -33,8 +33,8 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	})
 	return &admin.System{
 		Catalog: s.front.Catalog, History: s.front.History, Status: s.front.Status, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.autopilot.Status, Replicator: s.replicator, Log: s.log,
-		Reload:      func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
-		Declaration: s.declaration, Grafana: s.grafana, Store: s.store, Resolve: s.front.APIOf, Foresee: s.front.Foresee, Public: s.front, PublicPath: s.config.BasePath,
+		Reload:        func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
+		ReloadFailure: s.reloadFailure, Declaration: s.declaration, Grafana: s.grafana, Store: s.store, Resolve: s.front.APIOf, Foresee: s.front.Foresee, Public: s.front, PublicPath: s.config.BasePath,
 		Persistent: s.far != nil || s.config.State != "",
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,
@@ -57,6 +57,13 @@ func (s *server) declaration(endpoint string) (yaml []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loaded.files.Declaration(endpoint)
+}
+
+// reloadFailure is nil if the last reload succeeded.
+func (s *server) reloadFailure() *admin.ReloadFailure {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
 }
 
 // grafana is where the console finds the dashboards, as the settings in force say; "" for nowhere.

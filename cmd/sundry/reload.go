@@ -7,6 +7,7 @@ import (
 
 	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy/admin"
 	"sundry/upstreams/catalog"
 )
@@ -18,18 +19,29 @@ func (s *server) reloadOnce(why string) (admin.Reloaded, error) {
 	defer s.mu.Unlock()
 	done, err := s.reread(why)
 	if err != nil {
-		s.reload.Success.Set(0)
-		for mistake := range strings.SplitSeq(err.Error(), "\n") {
-			s.log.Error("reload failed; the previous configuration and catalog stay in force", "why", why, "error", mistake)
-		}
-		return done, err
+		return done, s.reloadFailed(why, err)
 	}
+	s.failed = nil
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()
 	if len(done.Changed)+len(done.NeedRestart) == 0 {
 		s.log.Info("reloaded; nothing has changed", "why", why)
 	}
 	return done, nil
+}
+
+// reloadFailed tells of a reload that failed. The error that it returns has words. The caller holds mu.
+func (s *server) reloadFailed(why string, err error) error {
+	s.reload.Success.Set(0)
+	for mistake := range strings.SplitSeq(err.Error(), "\n") {
+		s.log.Error("reload failed; the previous configuration and catalog stay in force", "why", why, "error", mistake)
+	}
+	mistakes, since := words.Because(err, err.Error(), inChinese(err)), time.Now()
+	if s.failed != nil {
+		since = s.failed.Since
+	}
+	s.failed = &admin.ReloadFailure{Since: since, Mistakes: mistakes.Words()}
+	return mistakes
 }
 
 // reread applies what the files hold now, as far as that is possible without a

@@ -79,6 +79,7 @@ type server struct {
 	compiled compiled                // of what was checked, until it is in force
 	held     map[string]host.Force   // breakers that operators hold, by host
 	purged   map[string]policy.Purge // those that the store has heard of
+	failed   *admin.ReloadFailure    // nil: the last reload succeeded
 }
 
 // Run serves until the context ends.

@@ -48,6 +48,8 @@ type System struct {
 	Status func() *status.Report
 	// Reload reads configuration and catalog again.
 	Reload func() (Reloaded, error)
+	// ReloadFailure says why reloads fail; nil: the last one succeeded.
+	ReloadFailure func() *ReloadFailure
 	// About this instance: version, listeners, and the like.
 	About map[string]any
 	// Persistent means that settings survive a restart.
@@ -70,6 +72,14 @@ type Reloaded struct {
 	Changed []string `json:"changed"`
 	// NeedRestart was changed, and will be in force after a restart.
 	NeedRestart []string `json:"needs_restart"`
+}
+
+// ReloadFailure is of reloads that failed, of which none has succeeded since.
+type ReloadFailure struct {
+	// Since is when the first of them failed.
+	Since time.Time
+	// Mistakes are those that the last of them found, each in a line.
+	Mistakes words.Text
 }
 
 // maxBody bounds the body of a request.
@@ -172,6 +182,9 @@ func (a *api) overview(*http.Request) (any, error) {
 	if a.Grafana != nil {
 		v["grafana"] = a.Grafana()
 	}
+	if f := a.ReloadFailure(); f != nil {
+		v["reload_failed"] = map[string]any{"since": f.Since, "mistakes": titles(f.Mistakes)}
+	}
 	v["breakers_open"], v["breakers_half_open"] = a.breakers("open"), a.breakers("half-open")
 	v["pending"], v["in_sync"] = a.Replicator.Pending(), a.Replicator.InSync()
 	return v, nil
@@ -184,7 +197,7 @@ func (a *api) reload(r *http.Request) (any, error) {
 	}
 	done, err := a.Reload()
 	if err != nil {
-		return nil, mistake("", words.Detailed(words.Say("nothing was changed", "什么都没有改变"), err))
+		return nil, mistake("", words.Explained(words.Say("nothing was changed", "什么都没有改变"), err))
 	}
 	a.Log.Info("reloaded by an operator", "by", by, "from", r.RemoteAddr)
 	return map[string]any{"reloaded": true, "changed": orEmpty(done.Changed), "needs_restart": orEmpty(done.NeedRestart)}, nil

@@ -1,6 +1,6 @@
 // Calls of the admin API. One that is refused throws the server's message.
 import { language, t } from "./language.js";
-import { headers, login, named } from "./operator.js";
+import { headers, identified, login } from "./operator.js";
 
 export class Lost extends Error {}
 
@@ -52,7 +52,7 @@ export const ask = (path, body) => call("POST", path, body, 45_000);
 
 // change is a call that the audit log has: it asks for a name first.
 export async function change(method, path, body) {
-  if (!named() && !(await login())) throw new Refused(t("Nothing was changed: the audit log needs your name."));
+  if (!(await identified())) throw new Refused(t("Nothing was changed: the audit log needs your name."), "operator");
   return call(method, path, body, 45_000);
 }
 

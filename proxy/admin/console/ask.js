@@ -1,6 +1,7 @@
 // The dialog, and the line that shows outcomes.
 import { button, h, show } from "./dom.js";
 import { t } from "./language.js";
+import { named } from "./operator.js";
 
 const dialog = document.getElementById("dialog");
 const outcome = document.getElementById("outcome");
@@ -20,7 +21,8 @@ export function notify(text, bad = false) {
 
 // openDialog opens the dialog. With go it is a form: an error that go throws is
 // shown in it; else the text that go returns is shown as the outcome, and done is
-// called; one that stays shows its outcome itself. The open() that it returns tells whether this dialog is still open;
+// called; one that stays shows its outcome itself, and changes nothing: the others ask for the name that the audit log needs,
+// if it is not known. The open() that it returns tells whether this dialog is still open;
 // wrong(error) shows an error without a submission, and right() takes it away.
 export function openDialog({ title, body, action, danger, go, done, wide, stays }) {
   const mine = ++opened;
@@ -28,6 +30,7 @@ export function openDialog({ title, body, action, danger, go, done, wide, stays 
   const submit = action && h("button", { type: "submit", class: danger ? "danger" : "main" }, action);
   const form = h("form", {
     novalidate: true,
+    onchange: ({ target }) => mark(form, error, target),
     onsubmit: async (event) => {
       event.preventDefault();
       if (submit?.disabled || !go) return;
@@ -45,7 +48,7 @@ export function openDialog({ title, body, action, danger, go, done, wide, stays 
         submit.disabled = false;
       }
     },
-  }, h("h2", { id: "dialog-title" }, title), body, error,
+  }, h("h2", { id: "dialog-title" }, title), body, go && !stays && !named() && nameField(), error,
   h("div", { class: "actions" }, button(action ? t("Cancel") : t("Close"), t("Close without a change (Esc)"), () => dialog.close()), submit));
   dialog.replaceChildren(form);
   dialog.className = wide ? "wide" : "";
@@ -56,8 +59,19 @@ export function openDialog({ title, body, action, danger, go, done, wide, stays 
 
 const beside = (field) => field.closest(".knob, fieldset") ?? field.closest("label") ?? field;
 
-// point shows an error beside the field that it is about, else at the end of the form.
-function point(form, error, e) {
+// mark shows beside a field that was left that its duration is wrong, or no longer that it was.
+function mark(form, error, { dataset, value }) {
+  if (!dataset.duration) return;
+  clear(form, error);
+  try {
+    checked(dataset.duration, value.trim());
+  } catch (e) {
+    point(form, error, e, false);
+  }
+}
+
+// point shows an error beside the field that it is about, which gets the focus, else at the end of the form.
+function point(form, error, e, focus = true) {
   clear(form, error);
   const field = e.field && form.querySelector(`[name="${CSS.escape(e.field)}"]`);
   const text = h("span", null, e.message.split("\n").map((line) => h("span", { class: "line" }, line)));
@@ -68,7 +82,7 @@ function point(form, error, e) {
   input.setAttribute("aria-invalid", "true");
   input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby") ?? ""} field-error`.trim());
   input.closest("details")?.setAttribute("open", "");
-  input.focus();
+  if (focus) input.focus();
 }
 
 function clear(form, error) {
@@ -98,7 +112,7 @@ export function checked(field, text) {
 
 // durationField asks how long a change lasts; value() is what the API takes.
 export function durationField(what) {
-  const other = h("input", { type: "text", "aria-label": t("Other duration"), placeholder: t("such as 45m or 12h"), hidden: true, autocomplete: "off" });
+  const other = h("input", { type: "text", "aria-label": t("Other duration"), placeholder: t("such as 45m or 12h"), hidden: true, "data-duration": "for", autocomplete: "off" });
   const choice = h("select", {
     name: "for",
     onchange: () => {
@@ -114,6 +128,9 @@ export function durationField(what) {
     },
   };
 }
+
+// nameField asks who it is; identified reads it.
+const nameField = () => h("label", { class: "field" }, h("span", null, t("Your name")), h("input", { type: "text", name: "operator", maxlength: 40, placeholder: t("for the audit log"), autocomplete: "username" }));
 
 // reasonField asks why, for the audit log.
 export function reasonField() {

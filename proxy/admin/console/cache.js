@@ -14,15 +14,17 @@ let chosen = "", limit = few, filter = "";
 export async function load() {
   const [all, history] = await Promise.all([read("endpoints"), read("history")]);
   const endpoints = all.endpoints.filter((e) => e.cached);
-  if (!endpoints.some((e) => e.name === chosen)) chosen = busiest(endpoints, history);
+  if (!endpoints.some((e) => e.name === chosen)) chosen = busiest(endpoints, history, await read("upstreams"));
   const held = chosen ? await read(`endpoints/${part(chosen)}/entries?limit=${filter ? most : limit}`) : { entries: [], total: 0, bytes: 0 };
   return { endpoints, ...held };
 }
 
-// busiest is the one that was asked for most in the last hour, of which most is to be seen.
-function busiest(endpoints, history) {
-  const asked = ({ name }) => history.endpoints[name]?.total.requests ?? 0;
-  return [...endpoints].sort((a, b) => asked(b) - asked(a))[0]?.name ?? "";
+// busiest is the one that was answered most in the last hour, of which most is to be seen; where there were no requests, the one
+// that most was fetched of, as at a start.
+function busiest(endpoints, history, { sources }) {
+  const answered = ({ name }) => history.endpoints[name] ? history.endpoints[name].total.cached + history.endpoints[name].total.fetched : 0;
+  const fetched = ({ name }) => sources.filter((s) => s.endpoint === name).reduce((sum, s) => sum + s.answers, 0);
+  return [...endpoints].sort((a, b) => answered(b) - answered(a) || fetched(b) - fetched(a))[0]?.name ?? "";
 }
 
 export function view({ endpoints, entries, total, bytes: size, parts = [] }, { refresh }) {

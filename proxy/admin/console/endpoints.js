@@ -84,7 +84,7 @@ function edit(e, refresh) {
   const live = e.live ?? {}, fields = {};
   const row = (name) => {
     const [label, what] = knobs[name] ?? [name, ""];
-    fields[name] = h("input", { name, type: "text", value: name in live ? shortDuration(live[name]) : "", placeholder: shortDuration(e.base[name]), autocomplete: "off", spellcheck: "false", "aria-describedby": `about-${name}` });
+    fields[name] = h("input", { name, type: "text", value: name in live ? shortDuration(live[name]) : "", placeholder: shortDuration(e.base[name]), autocomplete: "off", spellcheck: "false", "data-duration": name, "aria-describedby": `about-${name}` });
     return h("div", { class: "knob" }, h("label", null, h("span", null, label), fields[name]),
       h("p", { id: `about-${name}`, class: "soft" }, t("{what}. File: {file}. Current: {current}", { what, file: shortDuration(e.base[name]), current: shortDuration(e.policy[name]) }), name in live && h("span", { class: "was" }, ` ◆ ${t("live")}`), t(".")));
   };

@@ -35,6 +35,14 @@ export function login(locked = false) {
   return waiting;
 }
 
+// identified asks for the name unless it is known; false: there is none. Where the dialog that is open has a field for it, it is
+// what stands there.
+export async function identified() {
+  const field = document.querySelector("#dialog[open] [name=operator]");
+  if (field?.value.trim()) keep(field.value.trim(), kept.token);
+  return named() || (!field && login());
+}
+
 function ask(locked, resolve) {
   const name = h("input", { type: "text", name: "operator", value: kept.name, maxlength: 40, required: true, autocomplete: "username", autofocus: true, "aria-describedby": "login-name" });
   const token = h("input", { type: "password", name: "token", autocomplete: "current-password", "aria-describedby": "login-token" });

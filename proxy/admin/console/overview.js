@@ -32,7 +32,7 @@ function listed(found, address) {
   if (found.length === 0) return h("p", { class: "empty" }, t("Nothing is in trouble."));
   return [h("p", { class: "soft" }, t("{n} thing, the worst first|{n} things, the worst first", { n: found.length })), h("ul", { class: "troubles" }, found.map((f) => h("li", { key: f.what + f.why, class: f.kind },
     badge(f.kind, f.sign, f.what), h("span", { class: "why" }, f.why, f.cause && h("span", { class: "soft words", title: f.cause[1] }, f.cause[0])),
-    h("span", { class: "row" }, show(f.to, f.what), runbook(f.section, f.what), f.to[0] !== "audit" && grafana(address, f.to[0] === "failures" ? dashboards.service : dashboards.upstreams, f.endpoint, f.what)))))];
+    h("span", { class: "row" }, f.to[0] && show(f.to, f.what), runbook(f.section, f.what), f.to[0] && f.to[0] !== "audit" && grafana(address, f.to[0] === "failures" ? dashboards.service : dashboards.upstreams, f.endpoint, f.what)))))];
 }
 
 // breakers that are not closed, as [text, names, kind, sign]: those that are open before those that are half-open.
