@@ -51,7 +51,7 @@ function latest(sources) {
 // every says of what last went wrong that all sources of an endpoint fail, if there are several and they do.
 function every(sources, cause) {
   const used = sources.filter((s) => !s.missing), n = new Set(used.map((s) => s.source)).size;
-  const fail = n > 1 && used.every((s) => s.last_error && s.recent.at(-1).result !== "success");
+  const fail = n > 1 && used.every((s) => s.last_error && s.recent.at(-1)?.result !== "success");
   return fail ? [t("all {n} sources fail; last: {cause}", { n, cause: cause[0] }), cause[1]] : cause;
 }
 

@@ -30,13 +30,13 @@ func areaOf(code string, at time.Time) map[string]any {
 	if own != nil && code[4:] != "00" {
 		data["county"] = own.at(at)
 	}
-	joined := ""
+	var joined strings.Builder
 	for _, level := range []string{"province", "city", "county"} {
 		name, _ := data[level].(string)
-		joined += name
+		joined.WriteString(name)
 	}
-	if joined != "" {
-		data["area"] = joined
+	if joined.Len() > 0 {
+		data["area"] = joined.String()
 	}
 	return data
 }
