@@ -19,17 +19,22 @@ import (
 )
 
 type explainCmd struct {
-	Config  string   `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
-	Catalog string   `help:"Explain by this catalog alone, and ask no running instance." type:"path" placeholder:"DIR"`
-	Admin   string   `help:"The server's admin listener, if given to it by a flag: an address such as 127.0.0.1:9090, or the URL of its console (http or https)." placeholder:"ADDR"`
-	Header  []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." placeholder:"FIELD" sep:"none"`
-	JSON    bool     `name:"json" help:"Print it as JSON."`
-	URL     string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." complete:"addresses"`
+	Config  string   `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." zh:"服务的设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
+	Catalog string   `help:"Explain by this catalog alone, and ask no running instance." zh:"只按这个接口目录说明，不问运行中的实例。" type:"path" placeholder:"DIR"`
+	Admin   string   `help:"The server's admin listener, if given to it by a flag: an address such as 127.0.0.1:9090, or the URL of its console (http or https)." zh:"服务的管理端口，如果它是用选项指定的：地址，例如 127.0.0.1:9090，或控制台的 URL（http 或 https）。" placeholder:"ADDR"`
+	Header  []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." zh:"请求字段，例如 'Accept-Language: de'。可以给出多次。" placeholder:"FIELD" sep:"none"`
+	JSON    bool     `name:"json" help:"Print it as JSON." zh:"以 JSON 输出。"`
+	URL     string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." zh:"URL，或路径加查询串，例如 '/api/ip?ip=8.8.8.8'。" complete:"addresses"`
 }
 
 // Help is shown below the usage.
 func (*explainCmd) Help() string {
 	return `Says what would become of a GET: endpoint, parameters, cache key, policy, entry, and the sources in their order. No upstream is called. The instance that runs on this machine is asked, at its admin listener (token: SUNDRY_ADMIN_TOKEN). Where none answers, the catalog alone tells, which knows of no entries and breakers.`
+}
+
+// HelpInChinese is Help in Chinese.
+func (*explainCmd) HelpInChinese() string {
+	return `说明一个 GET 请求会怎样处理：接口、参数、缓存键、缓存规则、条目，以及依次询问的数据源。不调用上游。会询问本机运行中的实例的管理端口（令牌：SUNDRY_ADMIN_TOKEN）；没有实例回答时，仅按接口目录说明，不知道有哪些条目、熔断器是否断开。`
 }
 
 // Run asks the instance that runs on this machine, or else the catalog.

@@ -17,9 +17,9 @@ import (
 const healthTime = 2 * time.Second
 
 type healthCmd struct {
-	Config string `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
-	Listen string `help:"Address of the server's public listener, if given to it by a flag." placeholder:"ADDR"`
-	Ready  bool   `help:"Check /readyz, which fails while the server drains, instead of /healthz."`
+	Config string `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." zh:"服务的设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
+	Listen string `help:"Address of the server's public listener, if given to it by a flag." zh:"服务的公开端口，如果它是用选项指定的。" placeholder:"ADDR"`
+	Ready  bool   `help:"Check /readyz, which fails while the server drains, instead of /healthz." zh:"检查 /readyz 而不是 /healthz；服务正在退出时，前者不正常。"`
 }
 
 // Run asks the server on this machine, so that an image needs neither a shell

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func TestTheLanguageOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestCommandsAreExplainedInChinese, each of them; flags are in English.
+// TestCommandsAreExplainedInChinese, each of them, with its flags and arguments.
 func TestCommandsAreExplainedInChinese(t *testing.T) {
 	t.Parallel()
 	inChinese := func(text string) bool {
@@ -61,8 +62,19 @@ func TestCommandsAreExplainedInChinese(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, command := range parser.Model.Children {
-			if inChinese(command.Help) != zh {
-				t.Errorf("Chinese %v: %s: %s", zh, command.Name, command.Help)
+			texts := []string{command.Help, cmp.Or(command.Detail, command.Help)}
+			for _, argument := range command.Positional {
+				texts = append(texts, argument.Help)
+			}
+			for _, group := range command.AllFlags(false) {
+				for _, flag := range group {
+					texts = append(texts, flag.Help)
+				}
+			}
+			for _, text := range texts {
+				if inChinese(text) != zh {
+					t.Errorf("Chinese %v: %s: %q", zh, command.Name, text)
+				}
 			}
 		}
 		if out, _, err := call(t, locale, "help"); err != nil || inChinese(out) != zh || strings.Contains(out, "A caching reverse proxy") == zh {

@@ -28,16 +28,16 @@ import (
 // flags are what every command that loads the catalog takes. A flag beats the
 // environment, which beats the file, which beats the default.
 type flags struct {
-	Config  string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
-	Catalog string   `help:"Directory with catalog files that add endpoints or replace built-in ones." type:"path" placeholder:"DIR"`
-	Replay  bool     `help:"Answer every upstream call from recorded exchanges, without any network."`
+	Config  string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." zh:"设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
+	Catalog string   `help:"Directory with catalog files that add endpoints or replace built-in ones." zh:"存放自己的接口文件的目录，可以增加接口，也可以取代内置的。" type:"path" placeholder:"DIR"`
+	Replay  bool     `help:"Answer every upstream call from recorded exchanges, without any network." zh:"用录制的往来回答所有上游调用，完全不用网络。"`
 	faults  []string // see faultFlags
 }
 
 // faultFlags are flags of a command that calls sources.
 type faultFlags struct {
 	flags
-	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." placeholder:"SPEC" sep:"none"`
+	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." zh:"在回放中注入故障：接口[/数据源]=，后接 error:比例、status:状态码、body:empty、body:html 或 latency:时长，以逗号分隔，例如 kd=error:0.3,latency:800ms。可以给出多次。" placeholder:"SPEC" sep:"none"`
 }
 
 // withFaults are the flags, with the faults.

@@ -31,12 +31,12 @@ const (
 )
 
 type newCmd struct {
-	Name  string   `arg:"" help:"Name of the endpoint."`
-	URL   string   `required:"" help:"Address to call, such as https://api.example.org/v1/{id}?lang=en. Parameters of its query become those of the endpoint." placeholder:"URL"`
-	Param []string `help:"Value of a {placeholder} of the address, or a further parameter of its query. May be given several times." placeholder:"NAME=VALUE" sep:"none"`
-	JSON  string   `name:"json" help:"Body of a POST, such as a query of GraphQL. A text in it that is a {placeholder} as a whole is the value of that --param." placeholder:"BODY"`
-	Reply string   `help:"Read the reply from a file, in place of calling the address." type:"path" placeholder:"FILE"`
-	Out   string   `help:"Directory of catalog files (default: the working directory)." type:"path" placeholder:"DIR" default:"."`
+	Name  string   `arg:"" help:"Name of the endpoint." zh:"接口的名称。"`
+	URL   string   `required:"" help:"Address to call, such as https://api.example.org/v1/{id}?lang=en. Parameters of its query become those of the endpoint." zh:"要调用的地址，例如 https://api.example.org/v1/{id}?lang=en。查询串中的参数就成为接口的参数。" placeholder:"URL"`
+	Param []string `help:"Value of a {placeholder} of the address, or a further parameter of its query. May be given several times." zh:"地址中某个{占位符}的值，或查询串中再加的参数。可以给出多次。" placeholder:"NAME=VALUE" sep:"none"`
+	JSON  string   `name:"json" help:"Body of a POST, such as a query of GraphQL. A text in it that is a {placeholder} as a whole is the value of that --param." zh:"用 POST 提交的正文，例如 GraphQL 查询。其中整个是{占位符}的文本，取同名 --param 的值。" placeholder:"BODY"`
+	Reply string   `help:"Read the reply from a file, in place of calling the address." zh:"从文件读取回复，不调用地址。" type:"path" placeholder:"FILE"`
+	Out   string   `help:"Directory of catalog files (default: the working directory)." zh:"接口文件放在哪个目录（默认：工作目录）。" type:"path" placeholder:"DIR" default:"."`
 }
 
 // Run drafts an endpoint: it writes a catalog file and a recorded exchange, after it
