@@ -168,7 +168,7 @@ func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []f
 	for i := range findings {
 		f := &findings[i]
 		notes := upstreams.Shorten(strings.Join(f.Notes, "; "), longest)
-		rows = append(rows, []string{f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), string(f.Health)), f.Took.Round(time.Millisecond).String(), notes})
+		rows = append(rows, []string{f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), l.Of(f.Health.Words())), f.Took.Round(time.Millisecond).String(), notes})
 	}
 	if _, err := io.WriteString(w.stdout, aligned(rows)); err != nil || len(prospects) == 0 {
 		return err

@@ -34,7 +34,11 @@ func (*explainCmd) Help() string {
 
 // HelpInChinese is Help in Chinese.
 func (*explainCmd) HelpInChinese() string {
-	return `说明一个 GET 请求会怎样处理：接口、参数、缓存键、缓存规则、条目，以及依次询问的数据源。不调用上游。会询问本机运行中的实例的管理端口（令牌：SUNDRY_ADMIN_TOKEN）；没有实例回答时，仅按接口目录说明，不知道有哪些条目、熔断器是否断开。`
+	return `请求的方法为 GET。数据源按询问的先后列出。
+
+询问的是本机运行中的实例的管理端口（令牌：SUNDRY_ADMIN_TOKEN）。
+
+没有实例回答时，仅按接口目录说明，不知道有哪些条目、熔断器是否断开。`
 }
 
 // Run asks the instance that runs on this machine, or else the catalog.
@@ -135,7 +139,8 @@ func (e *explainCmd) origin(w *process) (string, error) {
 	if u, err := url.Parse(at); err == nil && isConsole(u) {
 		return u.Scheme + "://" + u.Host, nil
 	}
-	return "", misused(fmt.Errorf("--admin: %q: expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/", e.Admin))
+	return "", misused(words.Errorf("--admin: %q: expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/",
+		"--admin：%q：应为地址和端口，例如 127.0.0.1:9090，或控制台的 URL，例如 https://sundry.example.org/admin/", e.Admin))
 }
 
 // isConsole reports whether a URL may be that of a console.

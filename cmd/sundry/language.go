@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -36,7 +35,7 @@ func (w *process) checkLanguage() error {
 	if value == "" || slices.ContainsFunc(i18n.All(), func(l i18n.Language) bool { return l.String() == value }) {
 		return nil
 	}
-	return misconfigured(fmt.Errorf("SUNDRY_LANGUAGE: %q: expected zh or en, such as en", value))
+	return misconfigured(words.Errorf("SUNDRY_LANGUAGE: %q: expected zh or en, such as en", "SUNDRY_LANGUAGE: %q：应为 zh 或 en，例如 en", value))
 }
 
 // say is a text with the verbs of package fmt, in the language of the terminal.

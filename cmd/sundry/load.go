@@ -58,7 +58,7 @@ func (f *flags) loadConfig(w *process, values map[string]string) (*config.Config
 	c, err := config.Load(config.Source{File: f.Config, Flags: all, Getenv: w.getenv, Variables: w.variables})
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	if refused := admin.CheckAddress(c.Admin, token); refused != nil {
-		err = errors.Join(err, c.Mistake("admin", declare.Say("%q: %v", c.Admin, refused)))
+		err = errors.Join(err, c.Mistake("admin", words.Sayf("%q: %s", "%q：%s", c.Admin, words.Failure(refused))))
 	}
 	return c, misconfigured(err)
 }
@@ -261,6 +261,9 @@ func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map
 
 // each returns the errors that an error joins, those inside them included.
 func each(err error) []error {
+	if e, ok := err.(exit); ok { //nolint:errorlint // what it wraps may join several
+		return each(e.error)
+	}
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return slices.DeleteFunc([]error{err}, func(err error) bool { return err == nil })

@@ -54,7 +54,7 @@ func (n *newCmd) Run(w *process) error {
 		return err
 	}
 	if err := n.try(w, d, call.Address); err != nil {
-		return fmt.Errorf("the draft does not work, and nothing was written: %w", err)
+		return words.Because(fmt.Errorf("the draft does not work, and nothing was written: %w", err), "the draft does not work, and nothing was written: "+err.Error(), "草稿不可用，什么都没有写入："+inChinese(err))
 	}
 	if err := n.write(d); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (n *newCmd) call(w *process) (*scaffold.Call, error) {
 		return c, askAddress(w, c)
 	}
 	if c.Body, err = os.ReadFile(n.Reply); err != nil {
-		return nil, misused(fmt.Errorf("--reply: %w", err))
+		return nil, misused(words.Errorf("--reply: %s", "--reply：%s", words.Failure(err)))
 	}
 	c.Header.Set("Content-Type", http.DetectContentType(c.Body))
 	return c, nil
@@ -129,15 +129,15 @@ func askAddress(w *process, c *scaffold.Call) error {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err // without the address, which may hold a key
 		}
-		return fmt.Errorf("calling the address: %w", err)
+		return words.Errorf("calling the address: %s", "未能调用地址：%s", words.Failure(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	c.Status, c.Header, c.Host = resp.StatusCode, resp.Header, resp.Request.URL.Host
 	if c.Body, err = io.ReadAll(io.LimitReader(resp.Body, draftMost+1)); err != nil {
-		return fmt.Errorf("reading the reply: %w", err)
+		return words.Errorf("reading the reply: %s", "未能读完回复：%s", words.Failure(err))
 	}
 	if len(c.Body) > draftMost {
-		return fmt.Errorf("the reply has more than %d KiB; expected less, for example with fewer items", draftMost>>10)
+		return words.Errorf("the reply has more than %d KiB; expected less, for example with fewer items", "回复超过 %d KiB；应小一些，例如少取几项", draftMost>>10)
 	}
 	return nil
 }
