@@ -25,6 +25,7 @@ type explainCmd struct {
 	Header  []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." zh:"请求字段，例如 'Accept-Language: de'。可以给出多次。" placeholder:"FIELD" sep:"none"`
 	JSON    bool     `name:"json" help:"Print it as JSON." zh:"以 JSON 输出。"`
 	URL     string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." zh:"URL，或路径加查询串，例如 '/api/ip?ip=8.8.8.8'。" complete:"addresses"`
+	Params  []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8, of an endpoint that is named in place of the URL." zh:"参数，例如 ip=8.8.8.8；前面不写 URL，而写接口的名称。" placeholder:"NAME=VALUE"`
 }
 
 // Help is shown below the usage.
@@ -46,6 +47,9 @@ func (e *explainCmd) Run(w *process) error {
 	if err := w.checkLanguage(); err != nil {
 		return err
 	}
+	if err := e.address(w); err != nil {
+		return misused(err)
+	}
 	r, err := explain.Request(e.URL, e.Header)
 	if err != nil {
 		return misused(err)
@@ -64,6 +68,27 @@ func (e *explainCmd) Run(w *process) error {
 		return printJSON(w, answer)
 	}
 	return e.print(w, answer)
+}
+
+// address makes a path of an endpoint and its parameters, as try takes them.
+func (e *explainCmd) address(w *process) error {
+	if len(e.Params) == 0 {
+		return nil
+	}
+	if strings.Contains(e.URL, "/") {
+		return words.Errorf("%s: expected the name of an endpoint before parameters, such as ip", "%s：参数前应为接口的名称，例如 ip", e.URL)
+	}
+	query := url.Values{}
+	for _, p := range e.Params {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok {
+			return words.Errorf("parameter %q: expected name=value", "参数%q：应为 名称=值", p)
+		}
+		query.Set(name, value)
+	}
+	c, _ := e.flags().loadConfig(w, nil) // of mistakes, the catalog tells
+	e.URL = c.BasePath + "/api/" + url.PathEscape(e.URL) + "?" + query.Encode()
+	return nil
 }
 
 // noInstance is why no running instance has been asked; nil: none was to be.
