@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -92,7 +93,7 @@ func translate(parser *kong.Kong) {
 	translateFlags(parser.Model.Node)
 	for _, command := range parser.Model.Children {
 		command.Help = command.Tag.Get("zh")
-		if more, ok := command.Target.Addr().Interface().(interface{ HelpInChinese() string }); ok {
+		if more, ok := reflect.TypeAssert[interface{ HelpInChinese() string }](command.Target.Addr()); ok {
 			command.Detail = more.HelpInChinese()
 		}
 		translateFlags(command)
