@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"sundry/metrics/words"
 )
 
 // Proxy is a proxy for requests to declared hosts, or the order to use none.
@@ -18,7 +20,7 @@ type Proxy struct{ url *url.URL } // nil: none
 const directly = "direct"
 
 // errProxy says what is expected, without the value: it may hold a password.
-var errProxy = errors.New("expected the URL of an http, https, socks5 or socks5h proxy, such as socks5://127.0.0.1:1080, or direct")
+var errProxy = words.NewError("expected the URL of an http, https, socks5 or socks5h proxy, such as socks5://127.0.0.1:1080, or direct", "应为 http、https、socks5 或 socks5h 代理的 URL，例如 socks5://127.0.0.1:1080，或 direct")
 
 // ParseProxy reads the URL of a proxy, which may have a user and a password, or
 // direct.

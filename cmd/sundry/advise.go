@@ -18,11 +18,11 @@ import (
 
 type adviseCmd struct {
 	flags
-	Log       []string `arg:"" placeholder:"LOG" help:"Logs of Sundry (text or JSON), or of nginx in its combined format, in any order; gzip is recognized, - is the standard input."`
-	Endpoints []string `name:"endpoint" placeholder:"NAME" help:"Endpoint to advise on (default: all). May be given several times." complete:"endpoints"`
-	Target    string   `placeholder:"TARGET" help:"What to advise for: old=2% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour). Default: that of the endpoint."`
-	TTL       []string `name:"ttl" placeholder:"TTL,…" help:"List what these lead to, beside the present one, such as 1m,5m,1h."`
-	JSON      bool     `name:"json" help:"Print it as JSON."`
+	Log       []string `arg:"" placeholder:"LOG" help:"Logs of Sundry (text or JSON), or of nginx in its combined format, in any order; gzip is recognized, - is the standard input." zh:"Sundry 的日志（文本或 JSON），或 nginx 的 combined 格式的日志，先后不限；能识别 gzip，- 为标准输入。"`
+	Endpoints []string `name:"endpoint" placeholder:"NAME" help:"Endpoint to advise on (default: all). May be given several times." zh:"要建议的接口（默认：全部）。可以给出多次。" complete:"endpoints"`
+	Target    string   `placeholder:"TARGET" help:"What to advise for: old=2% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour). Default: that of the endpoint." zh:"按什么目标建议：old=2%（旧响应最多占这么多），或 calls=100/h（每小时最多这么多次上游调用）。默认为接口自己的目标。"`
+	TTL       []string `name:"ttl" placeholder:"TTL,…" help:"List what these lead to, beside the present one, such as 1m,5m,1h." zh:"除现在的 TTL 以外，还要列出这些 TTL 的结果，例如 1m,5m,1h。"`
+	JSON      bool     `name:"json" help:"Print it as JSON." zh:"以 JSON 输出。"`
 }
 
 // Help is shown below the usage.
@@ -34,6 +34,17 @@ func (*adviseCmd) Help() string {
   sundry advise --target old=5% --endpoint lishi /var/log/sundry.log.1.gz /var/log/sundry.log
 
 The log of Sundry says what each refresh found. With log_keys: true it has marks of the keys; without, only endpoints with a single key can be advised on. The log of nginx has the parameters, but knows of no changes: from it come calls alone. TTLs and targets are those of the configuration and the catalog; what was changed in the console is not known here.`
+}
+
+// HelpInChinese is Help in Chinese.
+func (*adviseCmd) HelpInChinese() string {
+	return `按日志中的请求和每次刷新发现的变化，推算换用其他 TTL 会怎样，列出哪个 TTL 符合目标：旧响应占比（OLD）和每小时上游调用次数（CALLS/H），现在和改后各是多少，附 95% 的区间和依据。返回时内容已经变了的响应，算旧响应。
+
+  sundry advise /var/log/sundry.log
+
+  sundry advise --target old=5% --endpoint lishi /var/log/sundry.log.1.gz /var/log/sundry.log
+
+Sundry 的日志记着每次刷新的结果。设置 log_keys: true 之后，还有键的标记；没有标记时，只能对只有一个键的接口给出建议。nginx 的日志有参数，但不知道内容何时变了，所以只能算出调用次数。TTL 和目标取自设置和接口目录；在控制台中的更改，这里不知道。`
 }
 
 // longestTTL is the largest that a cache setting may have.

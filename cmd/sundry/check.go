@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -31,7 +32,7 @@ func (c *checkCmd) Run(w *process) error {
 	}
 	warn(w, hints)
 	if err != nil {
-		_, _ = fmt.Fprintln(w.stderr, inLanguage(err, w.language()))
+		_, _ = fmt.Fprintln(w.stderr, inLanguage(errors.Join(byPlace(err)...), w.language()))
 		return misconfigured(errors.New(w.say("check failed", "检查未通过")))
 	}
 	warn(w, uncacheablePictures(l.set, l.config.Cache.Memory))
@@ -46,6 +47,17 @@ func (c *checkCmd) Run(w *process) error {
 	}
 	_, err = fmt.Fprint(w.stdout, w.say("%s %d endpoints, %s%d sources\n", "%s%d 个接口，%s%d 个数据源\n", ok, len(l.set.Endpoints), apis, sources), w.variableStates(l.set.Variables()))
 	return err
+}
+
+// byPlace are the mistakes by file and line; first those that are in no file.
+func byPlace(err error) []error {
+	all := each(err)
+	slices.SortStableFunc(all, func(a, b error) int {
+		x, _ := errors.AsType[catalog.Mistake](a)
+		y, _ := errors.AsType[catalog.Mistake](b)
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))
+	})
+	return all
 }
 
 func warn[T error](w *process, all []T) {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/longtest"
 )
 
@@ -189,5 +192,15 @@ func TestCheckPlaysExchanges(t *testing.T) {
 		if _, errs, err := call(t, env, "check", "--catalog", dir); statusOf(err) != statusMisconfigured || !strings.Contains(errs, row.want) {
 			t.Errorf("%d: %v: %s\nwant %s", i, err, errs, row.want)
 		}
+	}
+}
+
+// TestMistakesAreInTheOrderOfTheirPlaces: those in no file, then by file and line.
+func TestMistakesAreInTheOrderOfTheirPlaces(t *testing.T) {
+	t.Parallel()
+	at := func(file string, line int) error { return catalog.Mistake{File: file, Line: line} }
+	err := errors.Join(at("b", 1), misconfigured(errors.Join(at("a", 5), io.EOF, at("a", 3))))
+	if got, want := errors.Join(byPlace(err)...).Error(), errors.Join(io.EOF, at("a", 3), at("a", 5), at("b", 1)).Error(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -19,7 +19,7 @@ const completeCommand = "__complete"
 var completionScripts embed.FS
 
 type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish." zh:"bash、zsh 或 fish。"`
 }
 
 // Help is shown below the usage.
@@ -29,6 +29,17 @@ func (*completionCmd) Help() string {
   bash:  echo 'source <(sundry completion bash)' >> ~/.bashrc
 
   zsh:   echo 'source <(sundry completion zsh)' >> ~/.zshrc   (after compinit)
+
+  fish:  sundry completion fish > ~/.config/fish/completions/sundry.fish`
+}
+
+// HelpInChinese is Help in Chinese.
+func (*completionCmd) HelpInChinese() string {
+	return `命令、选项、选项的值、接口和参数都由程序自己补全，包括 --catalog 中的。要长期使用：
+
+  bash:  echo 'source <(sundry completion bash)' >> ~/.bashrc
+
+  zsh:   echo 'source <(sundry completion zsh)' >> ~/.zshrc   （放在 compinit 之后）
 
   fish:  sundry completion fish > ~/.config/fish/completions/sundry.fish`
 }

@@ -23,11 +23,11 @@ import (
 
 type doctorCmd struct {
 	faultFlags
-	JSON     bool     `name:"json" help:"Print the findings as JSON."`
-	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree."`
-	Force    bool     `help:"With --record, save answers as well whose values have other types than the recorded ones."`
-	Progress *bool    `negatable:"" help:"Report each source on the standard error as it is finished (default: if that is a terminal)."`
-	Subjects []string `arg:"" optional:"" help:"Endpoints to examine, and APIs to reach (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." placeholder:"ENDPOINT" complete:"subjects"`
+	JSON     bool     `name:"json" help:"Print the findings as JSON." zh:"以 JSON 输出结果。"`
+	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree." zh:"把真实数据源的响应录制下来，存入 --catalog 的目录或源码目录。"`
+	Force    bool     `help:"With --record, save answers as well whose values have other types than the recorded ones." zh:"与 --record 一起用：值的类型与录制的不同时也保存。"`
+	Progress *bool    `negatable:"" help:"Report each source on the standard error as it is finished (default: if that is a terminal)." zh:"每查完一个数据源，就在标准错误输出中报告（默认：只在终端中）。"`
+	Subjects []string `arg:"" optional:"" help:"Endpoints to examine, and APIs to reach (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." zh:"要检查的接口和 API（默认：全部）。只有一个接口时，后面可以给出参数，例如 kd id=YT0000000000001。" placeholder:"ENDPOINT" complete:"subjects"`
 }
 
 // Run calls every source once, on its own, and compares its answer with the
@@ -168,7 +168,7 @@ func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []f
 	for i := range findings {
 		f := &findings[i]
 		notes := upstreams.Shorten(strings.Join(f.Notes, "; "), longest)
-		rows = append(rows, []string{f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), string(f.Health)), f.Took.Round(time.Millisecond).String(), notes})
+		rows = append(rows, []string{f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), l.Of(f.Health.Words())), f.Took.Round(time.Millisecond).String(), notes})
 	}
 	if _, err := io.WriteString(w.stdout, aligned(rows)); err != nil || len(prospects) == 0 {
 		return err

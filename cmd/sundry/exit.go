@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 )
 
@@ -84,12 +85,12 @@ func hints(m *misuse, program string, in i18n.Language) []string {
 	n, say := m.command, in.Say
 	if n.Parent == nil {
 		return []string{
-			say("Commands: ", "命令：") + namesOf(commands(n)), say("Example:  ", "示例：") + program + " serve --replay", say("More:     ", "详情：") + program + " help",
+			say("Commands: ", "命令：") + namesOf(commands(n), in), say("Example:  ", "示例：") + program + " serve --replay", say("More:     ", "详情：") + program + " help",
 		}
 	}
 	lines := []string{say("Usage:   ", "用法：") + program + " " + n.Summary()}
 	if strings.HasPrefix(m.Error(), "unknown flag") {
-		lines = append(lines, say("Flags:   ", "选项：")+namesOf(flagsOf(n)))
+		lines = append(lines, say("Flags:   ", "选项：")+namesOf(flagsOf(n), in))
 	}
 	if example := exampleOf(n, m); example != "" {
 		lines = append(lines, say("Example: ", "示例：")+typed(program, example))
@@ -108,10 +109,10 @@ func exampleOf(n *kong.Node, err error) string {
 	return n.Tag.Get("example")
 }
 
-func namesOf(all []candidate) string {
+func namesOf(all []candidate, in i18n.Language) string {
 	names := make([]string, len(all))
 	for i, c := range all {
 		names[i] = c.word
 	}
-	return strings.Join(names, ", ")
+	return in.Of(words.Names(names...))
 }

@@ -19,12 +19,13 @@ import (
 )
 
 type explainCmd struct {
-	Config  string   `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
-	Catalog string   `help:"Explain by this catalog alone, and ask no running instance." type:"path" placeholder:"DIR"`
-	Admin   string   `help:"The server's admin listener, if given to it by a flag: an address such as 127.0.0.1:9090, or the URL of its console (http or https)." placeholder:"ADDR"`
-	Header  []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." placeholder:"FIELD" sep:"none"`
-	JSON    bool     `name:"json" help:"Print it as JSON."`
-	URL     string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." complete:"addresses"`
+	Config  string   `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." zh:"服务的设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
+	Catalog string   `help:"Explain by this catalog alone, and ask no running instance." zh:"只按这个接口目录说明，不问运行中的实例。" type:"path" placeholder:"DIR"`
+	Admin   string   `help:"The server's admin listener, if given to it by a flag: an address such as 127.0.0.1:9090, or the URL of its console (http or https)." zh:"服务的管理端口，如果它是用选项指定的：地址，例如 127.0.0.1:9090，或控制台的 URL（http 或 https）。" placeholder:"ADDR"`
+	Header  []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." zh:"请求字段，例如 'Accept-Language: de'。可以给出多次。" placeholder:"FIELD" sep:"none"`
+	JSON    bool     `name:"json" help:"Print it as JSON." zh:"以 JSON 输出。"`
+	URL     string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." zh:"URL，或路径加查询串，例如 '/api/ip?ip=8.8.8.8'。" complete:"addresses"`
+	Params  []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8, of an endpoint that is named in place of the URL." zh:"参数，例如 ip=8.8.8.8；前面不写 URL，而写接口的名称。" placeholder:"NAME=VALUE"`
 }
 
 // Help is shown below the usage.
@@ -32,10 +33,22 @@ func (*explainCmd) Help() string {
 	return `Says what would become of a GET: endpoint, parameters, cache key, policy, entry, and the sources in their order. No upstream is called. The instance that runs on this machine is asked, at its admin listener (token: SUNDRY_ADMIN_TOKEN). Where none answers, the catalog alone tells, which knows of no entries and breakers.`
 }
 
+// HelpInChinese is Help in Chinese.
+func (*explainCmd) HelpInChinese() string {
+	return `请求的方法为 GET。数据源按询问的先后列出。
+
+询问的是本机运行中的实例的管理端口（令牌：SUNDRY_ADMIN_TOKEN）。
+
+没有实例回答时，仅按接口目录说明，不知道有哪些条目、熔断器是否断开。`
+}
+
 // Run asks the instance that runs on this machine, or else the catalog.
 func (e *explainCmd) Run(w *process) error {
 	if err := w.checkLanguage(); err != nil {
 		return err
+	}
+	if err := e.address(w); err != nil {
+		return misused(err)
 	}
 	r, err := explain.Request(e.URL, e.Header)
 	if err != nil {
@@ -55,6 +68,27 @@ func (e *explainCmd) Run(w *process) error {
 		return printJSON(w, answer)
 	}
 	return e.print(w, answer)
+}
+
+// address makes a path of an endpoint and its parameters, as try takes them.
+func (e *explainCmd) address(w *process) error {
+	if len(e.Params) == 0 {
+		return nil
+	}
+	if strings.Contains(e.URL, "/") {
+		return words.Errorf("%s: expected the name of an endpoint before parameters, such as ip", "%s：参数前应为接口的名称，例如 ip", e.URL)
+	}
+	query := url.Values{}
+	for _, p := range e.Params {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok {
+			return words.Errorf("parameter %q: expected name=value", "参数%q：应为 名称=值", p)
+		}
+		query.Set(name, value)
+	}
+	c, _ := e.flags().loadConfig(w, nil) // of mistakes, the catalog tells
+	e.URL = c.BasePath + "/api/" + url.PathEscape(e.URL) + "?" + query.Encode()
+	return nil
 }
 
 // noInstance is why no running instance has been asked; nil: none was to be.
@@ -130,7 +164,8 @@ func (e *explainCmd) origin(w *process) (string, error) {
 	if u, err := url.Parse(at); err == nil && isConsole(u) {
 		return u.Scheme + "://" + u.Host, nil
 	}
-	return "", misused(fmt.Errorf("--admin: %q: expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/", e.Admin))
+	return "", misused(words.Errorf("--admin: %q: expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/",
+		"--admin：%q：应为地址和端口，例如 127.0.0.1:9090，或控制台的 URL，例如 https://sundry.example.org/admin/", e.Admin))
 }
 
 // isConsole reports whether a URL may be that of a console.

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"net/url"
 	"time"
+
+	"sundry/metrics/words"
 )
 
 // healthTime bounds the whole probe. The caller's own timeout should be longer, so
@@ -17,9 +19,9 @@ import (
 const healthTime = 2 * time.Second
 
 type healthCmd struct {
-	Config string `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
-	Listen string `help:"Address of the server's public listener, if given to it by a flag." placeholder:"ADDR"`
-	Ready  bool   `help:"Check /readyz, which fails while the server drains, instead of /healthz."`
+	Config string `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." zh:"服务的设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
+	Listen string `help:"Address of the server's public listener, if given to it by a flag." zh:"服务的公开端口，如果它是用选项指定的。" placeholder:"ADDR"`
+	Ready  bool   `help:"Check /readyz, which fails while the server drains, instead of /healthz." zh:"检查 /readyz 而不是 /healthz；服务正在退出时，前者不正常。"`
 }
 
 // Run asks the server on this machine, so that an image needs neither a shell
@@ -37,7 +39,8 @@ func (h *healthCmd) Run(w *process) error {
 	ctx, cancel := context.WithTimeout(w.ctx, healthTime)
 	defer cancel()
 	if err := probe(ctx, c.Listen, path); err != nil {
-		return fmt.Errorf("health: %w", errors.Join(err, mistakes))
+		cause := fmt.Errorf("health: %w", errors.Join(err, mistakes))
+		return words.Because(cause, cause.Error(), "health："+inChinese(errors.Join(err, mistakes)))
 	}
 	_, err := fmt.Fprintln(w.stdout, "ok")
 	return err
@@ -62,7 +65,7 @@ func probe(ctx context.Context, listen, path string) error {
 	}
 	resp, err := client.Do(req)
 	if failed, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("%s does not answer: %w; another address: --listen, SUNDRY_LISTEN or the configuration file", addr, failed.Err)
+		return words.Errorf("%s does not answer: %s; another address: --listen, SUNDRY_LISTEN or the configuration file", "%s 没有回答：%s；换地址可用 --listen、SUNDRY_LISTEN 或设置文件", addr, words.Failure(failed.Err))
 	}
 	if err != nil {
 		return err
@@ -70,7 +73,7 @@ func probe(ctx context.Context, listen, path string) error {
 	defer resp.Body.Close() //nolint:errcheck // nothing is read from it after
 	if resp.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
-		return fmt.Errorf("%s%s: %s: %s", addr, path, resp.Status, body)
+		return words.Errorf("%s%s: %s: %s", "%s%s：%s：%s", addr, path, resp.Status, body)
 	}
 	return nil
 }
@@ -80,10 +83,10 @@ func probe(ctx context.Context, listen, path string) error {
 func reachable(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return "", fmt.Errorf("listen address: %w", err)
+		return "", words.Errorf("listen address: %s", "公开端口的地址应为地址和端口，例如 :8080（详情为英文）：%s", err.Error())
 	}
 	if port == "" || port == "0" {
-		return "", fmt.Errorf("listen address %q: the port is chosen by the system and only known to the server", listen)
+		return "", words.Errorf("listen address %q: the port is chosen by the system and only known to the server", "公开端口的地址%q：端口由系统选定，只有服务知道", listen)
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

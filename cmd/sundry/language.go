@@ -2,7 +2,7 @@ package main
 
 import (
 	"cmp"
-	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -36,7 +36,7 @@ func (w *process) checkLanguage() error {
 	if value == "" || slices.ContainsFunc(i18n.All(), func(l i18n.Language) bool { return l.String() == value }) {
 		return nil
 	}
-	return misconfigured(fmt.Errorf("SUNDRY_LANGUAGE: %q: expected zh or en, such as en", value))
+	return misconfigured(words.Errorf("SUNDRY_LANGUAGE: %q: expected zh or en, such as en", "SUNDRY_LANGUAGE: %q：应为 zh 或 en，例如 en", value))
 }
 
 // say is a text with the verbs of package fmt, in the language of the terminal.
@@ -87,33 +87,25 @@ const (
 	detailInChinese      = `退出状态：0 完成；1 失败；2 命令行有误；3 设置或接口文件有误；4 有接口没有可用的数据源（doctor）。`
 )
 
-// commandsInChinese says what each command does.
-func commandsInChinese() map[string]string {
-	return map[string]string{
-		"serve":      "提供服务。",
-		"check":      "加载并编译设置和接口目录，列出每个错误及其文件和行号。",
-		"try":        "不经缓存调用一个接口一次，逐步显示过程。",
-		"explain":    "说明一个请求会怎样处理：参数、缓存键、缓存规则、条目、数据源。不调用上游。",
-		"doctor":     "把每个数据源各调用一次，与录制的比较；有接口没有可用的数据源时以 4 退出。",
-		"health":     "检查本机的服务是否正常，不正常时以 1 退出。供容器的健康检查使用。",
-		"advise":     "根据日志建议 TTL：哪个符合目标，旧响应和上游调用现在各有多少，改后又有多少。",
-		"new":        "起草一个接口：调用一个地址，写出接口文件和录制的数据。",
-		"schema":     "输出接口文件或 sundry.yaml 的 JSON Schema，供编辑器使用。",
-		"completion": "输出一种 shell 的补全脚本。",
-		"help":       "说明一个命令的作用和参数。",
-		"version":    "输出版本和构建信息。",
+// translate puts the help into Chinese: that of commands, flags and arguments by their tag zh.
+func translate(parser *kong.Kong) {
+	parser.Model.Help, parser.Model.Detail, parser.Model.HelpFlag.Help = descriptionInChinese, detailInChinese, "显示这份说明。"
+	translateFlags(parser.Model.Node)
+	for _, command := range parser.Model.Children {
+		command.Help = command.Tag.Get("zh")
+		if more, ok := reflect.TypeAssert[interface{ HelpInChinese() string }](command.Target.Addr()); ok {
+			command.Detail = more.HelpInChinese()
+		}
+		translateFlags(command)
+		for _, argument := range command.Positional {
+			argument.Help = argument.Tag.Get("zh")
+		}
 	}
 }
 
-// translate puts the commands into Chinese. What their flags do stays in English.
-func translate(parser *kong.Kong) {
-	parser.Model.Help, parser.Model.Detail = descriptionInChinese, detailInChinese
-	help := commandsInChinese()
-	for _, command := range parser.Model.Children {
-		command.Help = cmp.Or(help[command.Name], command.Help)
-	}
-	for _, flag := range parser.Model.Flags {
-		flag.Help = cmp.Or(map[string]string{"help": "显示这份说明。", "version": help["version"]}[flag.Name], flag.Help)
+func translateFlags(of *kong.Node) {
+	for _, flag := range of.Flags {
+		flag.Help = cmp.Or(flag.Tag.Get("zh"), flag.Help)
 	}
 }
 

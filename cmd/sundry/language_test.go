@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func TestTheLanguageOfTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestCommandsAreExplainedInChinese, each of them; flags are in English.
+// TestCommandsAreExplainedInChinese, each of them, with its flags and arguments.
 func TestCommandsAreExplainedInChinese(t *testing.T) {
 	t.Parallel()
 	inChinese := func(text string) bool {
@@ -61,8 +62,19 @@ func TestCommandsAreExplainedInChinese(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, command := range parser.Model.Children {
-			if inChinese(command.Help) != zh {
-				t.Errorf("Chinese %v: %s: %s", zh, command.Name, command.Help)
+			texts := []string{command.Help, cmp.Or(command.Detail, command.Help)}
+			for _, argument := range command.Positional {
+				texts = append(texts, argument.Help)
+			}
+			for _, group := range command.AllFlags(false) {
+				for _, flag := range group {
+					texts = append(texts, flag.Help)
+				}
+			}
+			for _, text := range texts {
+				if inChinese(text) != zh {
+					t.Errorf("Chinese %v: %s: %q", zh, command.Name, text)
+				}
 			}
 		}
 		if out, _, err := call(t, locale, "help"); err != nil || inChinese(out) != zh || strings.Contains(out, "A caching reverse proxy") == zh {
@@ -71,7 +83,7 @@ func TestCommandsAreExplainedInChinese(t *testing.T) {
 	}
 }
 
-// TestTheCommandLineInChinese: its frames, what is wrong with it, and most of what is wrong in files; flags are in English.
+// TestTheCommandLineInChinese: its frames, what is wrong with it, and most of what is wrong in files.
 func TestTheCommandLineInChinese(t *testing.T) {
 	t.Parallel()
 	env := onlyIn(t, "dailywp", "ip")
@@ -79,31 +91,47 @@ func TestTheCommandLineInChinese(t *testing.T) {
 	dir := t.TempDir()
 	reply := write(t, dir, "reply.json", `{"text":"a"}`)
 	bad := filepath.Dir(write(t, t.TempDir(), "bad.yaml", "naem: bad\ncache: {ttl: soon}\nparams: 7\n"))
+	grouped := filepath.Dir(write(t, t.TempDir(), "one.yaml", "version: 1\ngroup: txt\n"))
+	settings := write(t, t.TempDir(), "s.yaml", "limits: {rate: abc}\nlanguage: fr\ngeo_file: x\nproxy: q\nredis: foo\nlisten: [a]\n")
 	for line, want := range map[string]string{
-		"":                      "sundry: 缺少命令\n  命令：serve, check, |\n  示例：sundry serve --replay\n  详情：sundry help\n",
+		"":                      "sundry: 缺少命令\n  命令：serve、check、|\n  示例：sundry serve --replay\n  详情：sundry help\n",
 		"serv":                  `sundry: 没有命令 serv；是不是“serve”？` + "\n",
-		"serve --lisen :80":     `sundry serve: 没有选项 --lisen；是不是“--listen”？` + "\n  用法：sundry serve |\n  选项：--help, |\n  示例：sundry serve --replay\n  详情：sundry help serve\n",
+		"serve --lisen :80":     `sundry serve: 没有选项 --lisen；是不是“--listen”？` + "\n  用法：sundry serve |\n  选项：--help、|\n  示例：sundry serve --replay\n  详情：sundry help serve\n",
 		"serve --to":            "sundry serve: --to：后面应有一个值\n",
 		"try":                   "sundry try: 缺少 <endpoint>\n",
 		"try --replay ipp":      "sundry try: 没有接口 ipp；是不是 ip？应为以下之一：dailywp、ip\n",
 		"try --replay ip foo=1": "sundry try: 没有参数 foo（接口 ip）；应为以下之一：ip、type、callback\n",
 		"try --replay ip foo":   `sundry try: 参数“foo”：应为 名称=值` + "\n",
 		"explain ip":            "sundry explain: 应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8\n",
-		"help nonsense":         "sundry help: 没有命令 nonsense；应为以下之一：serve、check、",
-		"help try":              "用法：sundry try <endpoint> |\n参数：\n  <endpoint> |\n选项：\n  -h, --help                 显示这份说明。\n      --version              输出版本和构建信息。\n",
-		"help":                  "\n命令：\n  serve |sundry <command> --help 说明一个命令。\n",
+		"explain --catalog " + t.TempDir() + " ip ip=8.8.8.8": "\n参数\n  ip        （个人信息，不予显示）\n",
+		"explain ip 8.8.8.8":   "sundry explain: 参数“8.8.8.8”：应为 名称=值\n",
+		"explain /api/ip ip=8": "sundry explain: /api/ip：参数前应为接口的名称，例如 ip\n",
+		"help nonsense":        "sundry help: 没有命令 nonsense；应为以下之一：serve、check、",
+		"help try":             "用法：sundry try <endpoint> |\n参数：\n  <endpoint> |\n选项：\n  -h, --help                 显示这份说明。\n      --version              输出版本和构建信息。\n",
+		"help":                 "\n命令：\n  serve |sundry <command> --help 说明一个命令。\n",
 		"try --replay ip ip=8.8.8.8": "数据源 replay:reserved\n  判定             已跳过，用时 |\n  错误             replay:reserved: skipped\n数据源 replay:qifu\n  请求             GET https://|\n  回复             200 OK|" +
 			"\n  数据             {|\n响应来自 replay:qifu，用时 |\n  type=json：200 application/json; charset=utf-8，378 字节\n",
-		"try --replay dailywp":                     "，版次 20|\n其他格式（其数据源链未调用）：type=json、type=text",
-		"check":                                    "通过：2 个接口，|个数据源\nSUNDRY_IPINFO_TOKEN  已设置  用于 ip/ipinfo\nSUNDRY_UAPIS_KEY     未设置  不带它调用 ip/uapis\n",
-		"check --catalog /does/not/exist":          "sundry: 检查未通过\n",
-		"check --catalog " + bad:                   "/bad.yaml:1: 没有键 naem；是不是 name？应为以下之一：version、|/bad.yaml:2: cache.ttl: “soon”不是时长；|/bad.yaml:3: params: 应为列表，而不是 7",
-		"new Bad_Name --url http://a.example/":     "sundry new: 名称“Bad_Name”：应由小写字母、数字和连字符组成，例如 joke\n",
-		"new own --url http://a.example/{id}":      "sundry new: --url：{id} 没有值；应有一个，例如 --param id=7\n",
-		"serve --replay --replay-fault kd=error:7": "sundry: --replay-fault kd=error:7：应为调用中失败的比例，从 0 到 1，例如 error:0.3\n",
-		"doctor --replay ip":                       "接口  数据源    状况   用时  说明\nip    reserved  works  ",
-		"doctor --replay --record":                 "sundry doctor: --record 和 --replay 不能同时用",
-		"new ip --url http://127.0.0.1:1/":         "sundry new: ip 是内置接口，同名的文件会取代它；请换一个名称\n",
+		"try --replay dailywp":            "，版次 20|\n其他格式（其数据源链未调用）：type=json、type=text",
+		"check":                           "通过：2 个接口，|个数据源\nSUNDRY_IPINFO_TOKEN  已设置  用于 ip/ipinfo\nSUNDRY_UAPIS_KEY     未设置  不带它调用 ip/uapis\n",
+		"check --catalog /does/not/exist": "--catalog: “/does/not/exist”：没有这个文件或目录；应为目录，例如 /etc/sundry/catalog\nsundry: 检查未通过\n",
+		"check --catalog " + bad:          "/bad.yaml:1: 没有键 naem；是不是 name？应为以下之一：version、|/bad.yaml:2: cache.ttl: “soon”不是时长；|/bad.yaml:3: params: 应为列表，而不是 7",
+		"check --catalog " + grouped:      "/one.yaml:2: group: 应为 images、media、lookups、text 之一，或自己的分组，例如 {name: tools, en: Tools, zh: 工具}，而不是“txt”\n",
+		"check --config " + settings: "/s.yaml:1: limits.rate: “abc”：应为每秒的请求数，从 0.001 到 1000000，0 为不限，例如 20\n|/s.yaml:2: language: “fr”：应为 zh 或 en，例如 en\n" +
+			"|/s.yaml:3: geo_file: “x”：应为以 .mmdb 或 .xdb 结尾的文件，例如 |/s.yaml:4: proxy: 应为 http、https、|/s.yaml:5: redis: 应为 redis://|/s.yaml:6: listen: 应为地址和端口，例如 :8080\n",
+		"check --config /does/not/exist":                                     "设置文件 /does/not/exist：没有这个文件或目录\n",
+		"serve --replay --listen foo":                                        "sundry: --listen: “foo”：应为地址和端口，例如 :8080\n",
+		"serve --replay --admin 0.0.0.0:22040":                               "sundry: --admin: “0.0.0.0:22040”：管理端口不限于本机时须有令牌：请设置 SUNDRY_ADMIN_TOKEN，或在 127.0.0.1 监听\n",
+		"new own --url foo":                                                  "sundry new: --url “foo”：应为 http 或 https 地址，例如 https://api.example.org/v1/joke?id=7\n",
+		"new own --url http://127.0.0.1:1/":                                  "sundry: 未能调用地址：连接被拒绝\n",
+		"health --listen 127.0.0.1:1":                                        "sundry: health：127.0.0.1:1 没有回答：连接被拒绝；换地址可用 --listen、SUNDRY_LISTEN 或设置文件\n",
+		"explain --admin foo /api/ip":                                        "sundry explain: --admin：“foo”：应为地址和端口，例如 127.0.0.1:9090，或控制台的 URL，",
+		"doctor --replay --progress ip":                                      "] ip/reserved：正常，用时 ",
+		"new Bad_Name --url http://a.example/":                               "sundry new: 名称“Bad_Name”：应由小写字母、数字和连字符组成，例如 joke\n",
+		"new own --url http://a.example/{id}":                                "sundry new: --url：{id} 没有值；应有一个，例如 --param id=7\n",
+		"serve --replay --replay-fault kd=error:7":                           "sundry: --replay-fault kd=error:7：应为调用中失败的比例，从 0 到 1，例如 error:0.3\n",
+		"doctor --replay ip":                                                 "接口  数据源    状况  用时  说明\nip    reserved  正常  ",
+		"doctor --replay --record":                                           "sundry doctor: --record 和 --replay 不能同时用",
+		"new ip --url http://127.0.0.1:1/":                                   "sundry new: ip 是内置接口，同名的文件会取代它；请换一个名称\n",
 		"new own --url http://a.example/ --reply " + reply + " --out " + dir: "已写入 " + dir + "/own.yaml，录制的往来在 |\n下一步：sundry try own --replay --catalog " + dir + "，",
 	} {
 		out, errs, err := call(t, env, strings.Fields(line)...)

@@ -29,16 +29,16 @@ import (
 // flags are what every command that loads the catalog takes. A flag beats the
 // environment, which beats the file, which beats the default.
 type flags struct {
-	Config  string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
-	Catalog string   `help:"Directory with catalog files that add endpoints or replace built-in ones." type:"path" placeholder:"DIR"`
-	Replay  bool     `help:"Answer every upstream call from recorded exchanges, without any network."`
+	Config  string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." zh:"设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
+	Catalog string   `help:"Directory with catalog files that add endpoints or replace built-in ones." zh:"存放自己的接口文件的目录，可以增加接口，也可以取代内置的。" type:"path" placeholder:"DIR"`
+	Replay  bool     `help:"Answer every upstream call from recorded exchanges, without any network." zh:"用录制的往来回答所有上游调用，完全不用网络。"`
 	faults  []string // see faultFlags
 }
 
 // faultFlags are flags of a command that calls sources.
 type faultFlags struct {
 	flags
-	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." placeholder:"SPEC" sep:"none"`
+	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." zh:"在回放中注入故障：接口[/数据源]=，后接 error:比例、status:状态码、body:empty、body:html 或 latency:时长，以逗号分隔，例如 kd=error:0.3,latency:800ms。可以给出多次。" placeholder:"SPEC" sep:"none"`
 }
 
 // withFaults are the flags, with the faults.
@@ -59,7 +59,7 @@ func (f *flags) loadConfig(w *process, values map[string]string) (*config.Config
 	c, err := config.Load(config.Source{File: f.Config, Flags: all, Getenv: w.getenv, Variables: w.variables})
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	if refused := admin.CheckAddress(c.Admin, token); refused != nil {
-		err = errors.Join(err, c.Mistake("admin", declare.Say("%q: %v", c.Admin, refused)))
+		err = errors.Join(err, c.Mistake("admin", words.Sayf("%q: %s", "%q：%s", c.Admin, words.Failure(refused))))
 	}
 	return c, misconfigured(err)
 }
@@ -257,6 +257,9 @@ func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map
 
 // each returns the errors that an error joins, those inside them included.
 func each(err error) []error {
+	if e, ok := err.(exit); ok { //nolint:errorlint // what it wraps may join several
+		return each(e.error)
+	}
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return slices.DeleteFunc([]error{err}, func(err error) bool { return err == nil })

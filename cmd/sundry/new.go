@@ -31,12 +31,12 @@ const (
 )
 
 type newCmd struct {
-	Name  string   `arg:"" help:"Name of the endpoint."`
-	URL   string   `required:"" help:"Address to call, such as https://api.example.org/v1/{id}?lang=en. Parameters of its query become those of the endpoint." placeholder:"URL"`
-	Param []string `help:"Value of a {placeholder} of the address, or a further parameter of its query. May be given several times." placeholder:"NAME=VALUE" sep:"none"`
-	JSON  string   `name:"json" help:"Body of a POST, such as a query of GraphQL. A text in it that is a {placeholder} as a whole is the value of that --param." placeholder:"BODY"`
-	Reply string   `help:"Read the reply from a file, in place of calling the address." type:"path" placeholder:"FILE"`
-	Out   string   `help:"Directory of catalog files (default: the working directory)." type:"path" placeholder:"DIR" default:"."`
+	Name  string   `arg:"" help:"Name of the endpoint." zh:"接口的名称。"`
+	URL   string   `required:"" help:"Address to call, such as https://api.example.org/v1/{id}?lang=en. Parameters of its query become those of the endpoint." zh:"要调用的地址，例如 https://api.example.org/v1/{id}?lang=en。查询串中的参数就成为接口的参数。" placeholder:"URL"`
+	Param []string `help:"Value of a {placeholder} of the address, or a further parameter of its query. May be given several times." zh:"地址中某个{占位符}的值，或查询串中再加的参数。可以给出多次。" placeholder:"NAME=VALUE" sep:"none"`
+	JSON  string   `name:"json" help:"Body of a POST, such as a query of GraphQL. A text in it that is a {placeholder} as a whole is the value of that --param." zh:"用 POST 提交的正文，例如 GraphQL 查询。其中整个是{占位符}的文本，取同名 --param 的值。" placeholder:"BODY"`
+	Reply string   `help:"Read the reply from a file, in place of calling the address." zh:"从文件读取回复，不调用地址。" type:"path" placeholder:"FILE"`
+	Out   string   `help:"Directory of catalog files (default: the working directory)." zh:"接口文件放在哪个目录（默认：工作目录）。" type:"path" placeholder:"DIR" default:"."`
 }
 
 // Run drafts an endpoint: it writes a catalog file and a recorded exchange, after it
@@ -54,7 +54,7 @@ func (n *newCmd) Run(w *process) error {
 		return err
 	}
 	if err := n.try(w, d, call.Address); err != nil {
-		return fmt.Errorf("the draft does not work, and nothing was written: %w", err)
+		return words.Because(fmt.Errorf("the draft does not work, and nothing was written: %w", err), "the draft does not work, and nothing was written: "+err.Error(), "草稿不可用，什么都没有写入："+inChinese(err))
 	}
 	if err := n.write(d); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (n *newCmd) call(w *process) (*scaffold.Call, error) {
 		return c, askAddress(w, c)
 	}
 	if c.Body, err = os.ReadFile(n.Reply); err != nil {
-		return nil, misused(fmt.Errorf("--reply: %w", err))
+		return nil, misused(words.Errorf("--reply: %s", "--reply：%s", words.Failure(err)))
 	}
 	c.Header.Set("Content-Type", http.DetectContentType(c.Body))
 	return c, nil
@@ -129,15 +129,15 @@ func askAddress(w *process, c *scaffold.Call) error {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err // without the address, which may hold a key
 		}
-		return fmt.Errorf("calling the address: %w", err)
+		return words.Errorf("calling the address: %s", "未能调用地址：%s", words.Failure(err))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	c.Status, c.Header, c.Host = resp.StatusCode, resp.Header, resp.Request.URL.Host
 	if c.Body, err = io.ReadAll(io.LimitReader(resp.Body, draftMost+1)); err != nil {
-		return fmt.Errorf("reading the reply: %w", err)
+		return words.Errorf("reading the reply: %s", "未能读完回复：%s", words.Failure(err))
 	}
 	if len(c.Body) > draftMost {
-		return fmt.Errorf("the reply has more than %d KiB; expected less, for example with fewer items", draftMost>>10)
+		return words.Errorf("the reply has more than %d KiB; expected less, for example with fewer items", "回复超过 %d KiB；应小一些，例如少取几项", draftMost>>10)
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"sundry/metrics/words"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/fixtures"
 )
 
@@ -15,6 +17,7 @@ const clearLine = "\r\x1b[K"
 // progress shows how far the doctor has come. It is safe for concurrent use.
 type progress struct {
 	out     io.Writer
+	in      i18n.Language
 	total   int
 	redrawn bool // one line, drawn again for each source; else a line for each
 
@@ -28,7 +31,7 @@ func (d *doctorCmd) newProgress(w *process, total int) *progress {
 	if d.Progress != nil && !*d.Progress || d.Progress == nil && !seen {
 		return nil
 	}
-	return &progress{out: w.stderr, total: total, redrawn: seen}
+	return &progress{out: w.stderr, in: w.language(), total: total, redrawn: seen}
 }
 
 // finished tells of a source. On nil it does nothing.
@@ -43,13 +46,16 @@ func (p *progress) finished(f *fixtures.Finding) {
 		p.unsound++
 	}
 	count := fmt.Sprintf("[%*d/%d]", len(fmt.Sprint(p.total)), p.done, p.total)
-	line := fmt.Sprintf("%s/%s: %s in %s", f.Endpoint, sourceOf(f), f.Health, f.Took.Round(time.Millisecond))
+	line := p.in.Of(words.Sayf("%s/%s: %s in %s", "%s/%s：%s，用时 %s", f.Endpoint, sourceOf(f), f.Health.Words(), f.Took.Round(time.Millisecond)))
 	if !p.redrawn {
 		_, _ = fmt.Fprintln(p.out, count, line)
 		return
 	}
-	text := []rune(fmt.Sprintf("%s %d not well  %s", count, p.unsound, line))
-	_, _ = fmt.Fprint(p.out, clearLine, string(text[:min(len(text), columns(p.out)-1)]))
+	text := []rune(p.in.Of(words.Sayf("%s %d not well  %s", "%s %d 个不正常  %s", count, p.unsound, line)))
+	for columnsOf(string(text)) >= columns(p.out) {
+		text = text[:len(text)-1]
+	}
+	_, _ = fmt.Fprint(p.out, clearLine, string(text))
 }
 
 // end clears the line.

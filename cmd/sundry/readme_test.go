@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
 
@@ -221,7 +222,7 @@ func TestREADMECommandsAreAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Split(namesOf(commands(parser.Model.Node)), ", ")
+	want := strings.Split(namesOf(commands(parser.Model.Node), i18n.English), ", ")
 	for _, file := range readmes {
 		var got []string
 		for _, m := range regexp.MustCompile("(?m)^\\| `sundry (\\w+)` \\|").FindAllStringSubmatch(readFile(t, file), -1) {

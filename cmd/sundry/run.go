@@ -40,20 +40,20 @@ type process struct {
 
 // cli is the command line. The tag example is shown beside a mistake.
 type cli struct {
-	Version kong.VersionFlag `help:"Print the version and what it was built of."`
+	Version kong.VersionFlag `help:"Print the version and what it was built of." zh:"输出版本和构建信息。"`
 
-	Serve      serveCmd      `cmd:"" help:"Serve the endpoints." example:"sundry serve --replay"`
-	Check      checkCmd      `cmd:"" help:"Load and compile configuration and catalog; print every mistake with its file and line." example:"sundry check --catalog ./catalog"`
-	Try        tryCmd        `cmd:"" help:"Call one endpoint once and show each stage." example:"sundry try ip ip=8.8.8.8"`
-	Explain    explainCmd    `cmd:"" help:"Say what would become of a request: parameters, key, policy, entry, sources. No upstream is called." example:"sundry explain '/api/ip?ip=8.8.8.8'"`
-	Doctor     doctorCmd     `cmd:"" help:"Call every source once and compare its answer with the recorded one; exit 4 if an endpoint has no working source." example:"sundry doctor kd id=YT0000000000001"`
-	Health     healthCmd     `cmd:"" help:"Check that the server on this machine is alive; exit 1 if it is not. For container health checks." example:"sundry health --ready"`
-	Advise     adviseCmd     `cmd:"" help:"Advise on TTLs from a log: which one meets the target, the share of old answers and the upstream calls now and then." example:"sundry advise /var/log/sundry.log"`
-	New        newCmd        `cmd:"" help:"Draft an endpoint: call an address, and write a catalog file with a recorded exchange." example:"sundry new joke --url 'https://api.example.org/v1/{id}' --param id=7"`
-	Schema     schemaCmd     `cmd:"" help:"Print the JSON Schema of catalog files, or of sundry.yaml, for editors." example:"sundry schema config"`
-	Completion completionCmd `cmd:"" help:"Print the completion script of a shell." example:"source <(sundry completion bash)"`
-	Help       helpCmd       `cmd:"" help:"Show what a command does and what it takes." example:"sundry help serve"`
-	About      versionCmd    `cmd:"" name:"version" help:"Print the version and what it was built of." example:"sundry version"`
+	Serve      serveCmd      `cmd:"" help:"Serve the endpoints." zh:"提供服务。" example:"sundry serve --replay"`
+	Check      checkCmd      `cmd:"" help:"Load and compile configuration and catalog; print every mistake with its file and line." zh:"加载并编译设置和接口目录，列出每个错误及其文件和行号。" example:"sundry check --catalog ./catalog"`
+	Try        tryCmd        `cmd:"" help:"Call one endpoint once and show each stage." zh:"不经缓存调用一个接口一次，逐步显示过程。" example:"sundry try ip ip=8.8.8.8"`
+	Explain    explainCmd    `cmd:"" help:"Say what would become of a request: parameters, key, policy, entry, sources. No upstream is called." zh:"说明一个请求会怎样处理：参数、缓存键、缓存规则、条目、数据源。不调用上游。" example:"sundry explain '/api/ip?ip=8.8.8.8'"`
+	Doctor     doctorCmd     `cmd:"" help:"Call every source once and compare its answer with the recorded one; exit 4 if an endpoint has no working source." zh:"把每个数据源各调用一次，与录制的比较；有接口没有可用的数据源时以 4 退出。" example:"sundry doctor kd id=YT0000000000001"`
+	Health     healthCmd     `cmd:"" help:"Check that the server on this machine is alive; exit 1 if it is not. For container health checks." zh:"检查本机的服务是否正常，不正常时以 1 退出。供容器的健康检查使用。" example:"sundry health --ready"`
+	Advise     adviseCmd     `cmd:"" help:"Advise on TTLs from a log: which one meets the target, the share of old answers and the upstream calls now and then." zh:"根据日志建议 TTL：哪个符合目标，旧响应和上游调用现在各有多少，改后又有多少。" example:"sundry advise /var/log/sundry.log"`
+	New        newCmd        `cmd:"" help:"Draft an endpoint: call an address, and write a catalog file with a recorded exchange." zh:"起草一个接口：调用一个地址，写出接口文件和录制的数据。" example:"sundry new joke --url 'https://api.example.org/v1/{id}' --param id=7"`
+	Schema     schemaCmd     `cmd:"" help:"Print the JSON Schema of catalog files, or of sundry.yaml, for editors." zh:"输出接口文件或 sundry.yaml 的 JSON Schema，供编辑器使用。" example:"sundry schema config"`
+	Completion completionCmd `cmd:"" help:"Print the completion script of a shell." zh:"输出一种 shell 的补全脚本。" example:"source <(sundry completion bash)"`
+	Help       helpCmd       `cmd:"" help:"Show what a command does and what it takes." zh:"说明一个命令的作用和参数。" example:"sundry help serve"`
+	About      versionCmd    `cmd:"" name:"version" help:"Print the version and what it was built of." zh:"输出版本和构建信息。" example:"sundry version"`
 }
 
 const description = `A caching reverse proxy that aggregates public, read-only utility endpoints from many upstreams. Begin with: sundry serve --replay`
@@ -131,7 +131,7 @@ func commandOf(parser *kong.Kong, err error) *kong.Node {
 }
 
 type helpCmd struct {
-	Command string `arg:"" optional:"" help:"Command to explain (default: the list of all)." complete:"commands"`
+	Command string `arg:"" optional:"" help:"Command to explain (default: the list of all)." zh:"要说明的命令（默认：列出全部）。" complete:"commands"`
 }
 
 // Run prints what a command does.

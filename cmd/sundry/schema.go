@@ -7,7 +7,7 @@ import (
 )
 
 type schemaCmd struct {
-	Of string `arg:"" optional:"" enum:"catalog,part,config" default:"catalog" help:"catalog for catalog files, part for the other files of an endpoint's folder, config for sundry.yaml."`
+	Of string `arg:"" optional:"" enum:"catalog,part,config" default:"catalog" help:"catalog for catalog files, part for the other files of an endpoint's folder, config for sundry.yaml." zh:"catalog 为接口文件，part 为接口文件夹中的其他文件，config 为 sundry.yaml。"`
 }
 
 // configSchema is the JSON Schema of sundry.yaml. A test makes it of the settings.

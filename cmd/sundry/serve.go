@@ -36,13 +36,13 @@ import (
 
 type serveCmd struct {
 	faultFlags
-	Listen    string `help:"Address of the public listener (default :8080)." placeholder:"ADDR"`
-	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." placeholder:"ADDR"`
-	To        string `help:"Serve one HTTP API as it is, cached as HTTP says (RFC 9111), in the place of the endpoints: its URL." placeholder:"URL" example:"sundry serve --to http://127.0.0.1:3000"`
-	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." type:"path" placeholder:"FILE"`
-	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." placeholder:"URL"`
-	LogFormat string `help:"Format of the log: text or json." placeholder:"FORMAT" complete:"text,json"`
-	LogLevel  string `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL" complete:"debug,info,warn,error"`
+	Listen    string `help:"Address of the public listener (default :8080)." zh:"公开端口的地址（默认 :8080）。" placeholder:"ADDR"`
+	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." zh:"管理端口的地址（默认 127.0.0.1:9090）。" placeholder:"ADDR"`
+	To        string `help:"Serve one HTTP API as it is, cached as HTTP says (RFC 9111), in the place of the endpoints: its URL." zh:"原样代理一个 HTTP API，按 HTTP 的规定缓存（RFC 9111），不提供各接口。这是它的 URL。" placeholder:"URL" example:"sundry serve --to http://127.0.0.1:3000"`
+	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." zh:"保存运维在运行时所作更改的文件。有 Redis 时不用，由 Redis 保存。" type:"path" placeholder:"FILE"`
+	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." zh:"作为远层的 Redis：redis://、unix://、redis+sentinel:// 或 redis+cluster://；用 TLS 时写 rediss。" placeholder:"URL"`
+	LogFormat string `help:"Format of the log: text or json." zh:"日志的格式：text 或 json。" placeholder:"FORMAT" complete:"text,json"`
+	LogLevel  string `help:"Lowest level that is logged: debug, info, warn or error." zh:"记录哪一级以上的日志：debug、info、warn 或 error。" placeholder:"LEVEL" complete:"debug,info,warn,error"`
 }
 
 func (s *serveCmd) config(w *process) (*config.Config, error) {

@@ -1,6 +1,11 @@
 package words
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+)
 
 // Teller is an error that has words for callers.
 type Teller interface {
@@ -51,6 +56,27 @@ func Explained(what Text, cause error) Text {
 // their lines. It is in English, and the Chinese says so.
 func Detailed(what Text, cause error) Text {
 	return Text{what.en + ": " + cause.Error(), what.zh + "（详情为英文）：" + cause.Error()}
+}
+
+// Failure is what a system says, with Chinese for what it says most often.
+func Failure(err error) Text {
+	path, zh := "", ""
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		path = file.Path + "："
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		zh = "没有这个文件或目录"
+	case errors.Is(err, fs.ErrPermission):
+		zh = "没有权限"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		zh = "连接被拒绝"
+	case errors.Is(err, context.DeadlineExceeded):
+		zh = "超时"
+	default:
+		return Say(err.Error(), Of(err, Name(err.Error())).zh)
+	}
+	return Say(err.Error(), path+zh)
 }
 
 // Of are the words of an error; those of otherwise for one that has none.

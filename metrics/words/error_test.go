@@ -3,8 +3,25 @@ package words
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 	"testing"
 )
+
+// TestFailuresOfTheSystem: a file is named in Chinese as well.
+func TestFailuresOfTheSystem(t *testing.T) {
+	missing := &fs.PathError{Op: "open", Path: "/a", Err: fs.ErrNotExist}
+	for err, want := range map[error]Text{
+		missing: Say("open /a: file does not exist", "/a：没有这个文件或目录"),
+		fmt.Errorf("dial: %w", syscall.ECONNREFUSED): Say("dial: connection refused", "连接被拒绝"),
+		NewError("too long", "太长"):                   Say("too long", "太长"),
+		errors.New("other"):                          Name("other"),
+	} {
+		if got := Failure(err); got != want {
+			t.Errorf("%q %q, want %q", got.EN(), got.ZH(), want.ZH())
+		}
+	}
+}
 
 // TestWhyIsInTheLanguageOfTheCause: a cause without words is English, and Chinese readers are
 // told so.

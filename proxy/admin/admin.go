@@ -6,7 +6,6 @@ package admin
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -46,7 +45,7 @@ type Config struct {
 }
 
 // ErrExposed is returned for an address beyond loopback without a token.
-var ErrExposed = errors.New("the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1")
+var ErrExposed = words.NewError("the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1", "管理端口不限于本机时须有令牌：请设置 SUNDRY_ADMIN_TOKEN，或在 127.0.0.1 监听")
 
 // minTokenLength is the least length, in bytes, of the token of a listener that other
 // machines can reach and so try to guess it.
@@ -54,7 +53,8 @@ const minTokenLength = 16
 
 // ErrGuessable is returned for an address beyond loopback with a token that is short
 // enough to be guessed.
-var ErrGuessable = fmt.Errorf("the admin listener beyond loopback needs a token of at least %d characters, and SUNDRY_ADMIN_TOKEN has fewer: make one with openssl rand -hex 24, or listen on 127.0.0.1", minTokenLength)
+var ErrGuessable = words.Errorf("the admin listener beyond loopback needs a token of at least %d characters, and SUNDRY_ADMIN_TOKEN has fewer: make one with openssl rand -hex 24, or listen on 127.0.0.1",
+	"管理端口不限于本机时，令牌至少要有 %d 个字符，SUNDRY_ADMIN_TOKEN 不够长：请用 openssl rand -hex 24 生成，或在 127.0.0.1 监听", minTokenLength)
 
 // CheckAddress returns an error if the address needs a better token to be listened on.
 func CheckAddress(addr, token string) error {

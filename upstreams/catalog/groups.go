@@ -3,10 +3,10 @@ package catalog
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/declare"
 )
 
@@ -105,12 +105,12 @@ func (g *groupSpec) compile(file int, problems *declare.Problems) Group {
 	return Group{Name: g.name.Value, EN: title.EN(), ZH: title.ZH()}
 }
 
-func groupNames(groups []Group) string {
+func groupNames(groups []Group) words.Text {
 	names := make([]string, len(groups))
 	for i, g := range groups {
 		names[i] = g.Name
 	}
-	return strings.Join(names, ", ")
+	return words.Names(names...)
 }
 
 // addGroups collects the groups of all endpoints. Files that give a group different

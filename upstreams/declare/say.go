@@ -19,7 +19,7 @@ func Say(format string, args ...any) words.Text {
 // chinese has translations by the English format: of what is wrong most often, and of the parts that messages have in common.
 var chinese = sync.OnceValue(func() map[string]string {
 	return map[string]string{ //nolint:gosec // messages about secrets are none
-		"%s": "%s", "%s: %s": "%s: %s",
+		"%s": "%s", "%s: %s": "%s: %s", "%s%s": "%s%s", "%s%s; %s": "%s%s；%s", "%q: ": "%q：",
 
 		// What a file has, and what is expected.
 		"there is nothing in it; expected %s": "文件是空的；应为%s",
@@ -28,6 +28,8 @@ var chinese = sync.OnceValue(func() map[string]string {
 		"; for example %s":                    "；例如 %s",
 		"unknown key %s%s%s":                  "没有键 %s%s%s",
 		"unknown key %s%s":                    "没有键 %s%s",
+		"%sexpected keys with values":         "%s应有键和值",
+		"%s: unknown endpoint or source%s":    "没有接口或数据源 %s%s",
 		" in %s":                              "（在 %s 中）",
 		"key %s: set twice, first in line %d": "键 %s 设置了两次，第一次在第 %d 行",
 		"%s%s: set twice":                     "%s%s 设置了两次",
@@ -62,6 +64,13 @@ var chinese = sync.OnceValue(func() map[string]string {
 		"endpoints: %s: not an endpoint%s":                                                           "endpoints: 没有接口 %s%s",
 		"uses: there is no shared/%s.yaml%s":                                                         "uses: 没有 shared/%s.yaml%s",
 		"cache: class: expected shared (few keys that all callers ask for), keyed (keys from callers' input) or computed (keys from callers' input, answers computed here), got nothing": "cache: class: 没有设置；应为 shared（人人都要的少数键）、keyed（键随调用者的输入而变）或 computed（键随输入而变，响应在本地计算）",
+
+		// Its group.
+		"group: expected one of %s, or one of your own as in {name: tools, en: Tools, zh: 工具}, got %q": "group: 应为 %s 之一，或自己的分组，例如 {name: tools, en: Tools, zh: 工具}，而不是%q",
+		"group: %s is built in, with its own titles; expected group: %s, or another name":              "group: %s 是内置的分组，有自己的标题；应为 group: %s，或换一个名称",
+		"group: name: expected lower-case letters, digits and hyphens, for example tools, got %q":      "group: name: 应由小写字母、数字和连字符组成，例如 tools，而不是%q",
+		"group: %s: expected a title, for example {name: tools, en: Tools, zh: 工具}":                    "group: %s: 应有标题，例如 {name: tools, en: Tools, zh: 工具}",
+		"group: %s has the titles %q and %q, but %q and %q in %s; expected the same in both files":     "group: %s 的标题是%q和%q，而在 %[6]s 中是%[4]q和%[5]q；两个文件中应当相同",
 
 		// Parameters and forms.
 		"param %q: expected a name of lower-case letters, digits and underscores, for example page_size": "参数%q：名称应由小写字母、数字和下划线组成，例如 page_size",

@@ -54,7 +54,7 @@ func ReadAddress(name, text string, values map[string]string) (*Address, error) 
 	}
 	u, err := parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("--url %q: %w", text, err)
+		return nil, words.Errorf("--url %q: %s", "--url %q：%s", text, words.Failure(err))
 	}
 	a := &Address{url: u, path: u.Path, name: name}
 	rest := map[string]string{}
@@ -117,7 +117,7 @@ func missing(name string) error {
 func (a *Address) readQuery(raw string, more map[string]string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return fmt.Errorf("--url: %w", errAddress)
+		return words.Errorf("--url: %s", "--url：%s", errAddress.Words())
 	}
 	for name := range query { // ?q={word} with --param word=x
 		if m := placeholder.FindStringSubmatch(query.Get(name)); m != nil {

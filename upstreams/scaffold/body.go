@@ -2,12 +2,12 @@ package scaffold
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/lib/plainjson"
 )
 
@@ -28,7 +28,7 @@ func ReadCall(name, address, text string, values map[string]string) (*Address, e
 	}
 	v, err := decodeOrdered([]byte(text))
 	if err != nil || scalar(v) {
-		return nil, fmt.Errorf("--json: expected a JSON object or list, for example {\"query\": \"{ word }\"}, got %.40q", text)
+		return nil, words.Errorf("--json: expected a JSON object or list, for example {\"query\": \"{ word }\"}, got %.40q", "--json：应为 JSON 对象或列表，例如 {\"query\": \"{ word }\"}，而不是%.40q", text)
 	}
 	rest := maps.Clone(values)
 	names := placeholdersIn(v, values)

@@ -5,13 +5,13 @@
 package scaffold
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"time"
+
+	"sundry/metrics/words"
 )
 
 // Call is what was asked, and what came back.
@@ -43,7 +43,7 @@ type Draft struct {
 // New drafts an endpoint.
 func New(c *Call) (*Draft, error) {
 	if c.Status/100 != 2 {
-		return nil, fmt.Errorf("the address answered %d %s; expected a good answer", c.Status, http.StatusText(c.Status))
+		return nil, words.Errorf("the address answered %d %s; expected a good answer", "地址返回 %d %s；应返回正常的内容", c.Status, http.StatusText(c.Status))
 	}
 	r, err := readReply(c)
 	if err != nil {
@@ -92,7 +92,7 @@ func exchangeOf(c *Call, r *reply) ([]byte, error) {
 }
 
 // errAddress is the mistake of an address that cannot be drafted.
-var errAddress = errors.New("expected an http or https address, for example https://api.example.org/v1/joke?id=7")
+var errAddress = words.NewError("expected an http or https address, for example https://api.example.org/v1/joke?id=7", "应为 http 或 https 地址，例如 https://api.example.org/v1/joke?id=7")
 
 // parse reads an address.
 func parse(text string) (*url.URL, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/lib/plainjson"
 )
 
@@ -67,13 +68,13 @@ func refused(v any) error {
 	}
 	if list, _ := valueOf(o, "errors").([]any); len(list) > 0 {
 		b, _ := json.Marshal(list[0]) // it was decoded of JSON
-		return fmt.Errorf("the reply seems to be an error (errors: %.120s); expected a good answer, for example with another --param", b)
+		return words.Errorf("the reply seems to be an error (errors: %.120s); expected a good answer, for example with another --param", "回复似乎是错误（errors：%.120s）；应为正常的内容，例如换一个 --param", b)
 	}
 	key, code := codeOf(o)
 	if path, _ := place(o); key == "" || good(code) || path != "" {
 		return nil
 	}
-	return fmt.Errorf("the reply seems to be an error (%s: %v); expected a good answer, for example with another --param", key, code)
+	return words.Errorf("the reply seems to be an error (%s: %v); expected a good answer, for example with another --param", "回复似乎是错误（%s：%v）；应为正常的内容，例如换一个 --param", key, code)
 }
 
 // rules are the judge's, for the envelope around the data.

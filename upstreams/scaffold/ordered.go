@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/lib/plainjson"
 )
 
@@ -21,7 +22,7 @@ func decodeOrdered(text []byte) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is more text after the JSON value")
+		return nil, words.NewError("there is more text after the JSON value", "JSON 之后还有文字")
 	}
 	return v, nil
 }
@@ -33,7 +34,7 @@ func value(d *json.Decoder, depth int) (any, error) {
 		return t, err
 	}
 	if depth > maxDepth {
-		return nil, errors.New("the JSON value is nested too deeply")
+		return nil, words.NewError("the JSON value is nested too deeply", "JSON 嵌套太深")
 	}
 	var list []any
 	fields := plainjson.Object{}

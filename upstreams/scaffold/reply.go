@@ -2,8 +2,6 @@ package scaffold
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"mime"
 	"regexp"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/httpsource"
 )
 
@@ -38,7 +37,7 @@ var (
 // readReply finds out what the reply is.
 func readReply(c *Call) (*reply, error) {
 	if len(bytes.TrimSpace(c.Body)) == 0 {
-		return nil, errors.New("the reply is empty; expected JSON, HTML, a text or a picture")
+		return nil, words.NewError("the reply is empty; expected JSON, HTML, a text or a picture", "回复是空的；应为 JSON、HTML、文本或图片")
 	}
 	if blob, err := httpsource.Sniff(c.Body); err == nil {
 		return &reply{Decode: "image", body: c.Body, File: "reply." + strings.TrimPrefix(blob.Type, "image/")}, nil
@@ -97,7 +96,7 @@ func (r *reply) readText(c *Call) error {
 	case "big5":
 		r.Charset, from = "big5", traditionalchinese.Big5
 	default:
-		return fmt.Errorf("the reply is neither a picture nor UTF-8, and names no charset that is known (%q); expected gbk, gb18030 or big5", name)
+		return words.Errorf("the reply is neither a picture nor UTF-8, and names no charset that is known (%q); expected gbk, gb18030 or big5", "回复既不是图片，也不是 UTF-8，又没有写明认识的编码（%q）；应为 gbk、gb18030 或 big5", name)
 	}
 	text, err := from.NewDecoder().Bytes(r.body)
 	r.body = text
@@ -139,7 +138,7 @@ var feed = regexp.MustCompile(`(?i)^\s*(<\?xml[^>]*\?>\s*)?(<!--.*?-->\s*|<\?[^>
 func (r *reply) readFeed(c *Call) error {
 	v, err := httpsource.Feed(r.body, c.Address.url)
 	if err != nil {
-		return fmt.Errorf("the reply begins like a feed, but is not: %w", err)
+		return words.Errorf("the reply begins like a feed, but is not: %s", "回复的开头像订阅源，其实不是：%s", words.Failure(err))
 	}
 	r.Decode, r.File = "feed", "reply.xml"
 	items, _ := v["items"].([]any)
@@ -164,7 +163,7 @@ func (r *reply) readFeed(c *Call) error {
 		}
 	}
 	if of == nil {
-		return errors.New("the feed has no items with a title or an address; expected some")
+		return words.NewError("the feed has no items with a title or an address; expected some", "订阅源中没有带标题或地址的条目；应有一些")
 	}
 	head := &field{name: "title", must: true, filled: true}
 	r.Mapping = &mapping{fields: []*field{head, {name: "items", list: true, atLeast: 1, fields: demand(of)}}, Program: "{title, items: [.items[] | {" + strings.Join(programs, ", ") + "}]}"}
@@ -178,7 +177,7 @@ func (r *reply) readFeed(c *Call) error {
 func (r *reply) readJSON(text []byte, decode string, ofGraphQL bool) error {
 	v, err := decodeOrdered(text)
 	if err != nil {
-		return fmt.Errorf("the reply begins like JSON, but is not: %w", err)
+		return words.Errorf("the reply begins like JSON, but is not: %s", "回复的开头像 JSON，其实不是：%s", words.Failure(err))
 	}
 	r.Decode, r.File = decode, "reply.json"
 	if decode != "" {

@@ -139,7 +139,7 @@ func (c *Config) assign(s *setting, text string, at place) error {
 		return nil // the same as not set
 	}
 	if err := s.read(c, text); err != nil {
-		return at.mistake(s.key, words.Name(s.mistake(text, err)))
+		return at.mistake(s.key, s.mistake(text, err))
 	}
 	c.places[s.key] = at
 	return nil

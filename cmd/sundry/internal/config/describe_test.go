@@ -117,3 +117,13 @@ func TestCommentsAreRequired(t *testing.T) {
 		t.Error("a package that is not there was read")
 	}
 }
+
+// TestWhatSettingsExpectIsInChinese, too.
+func TestWhatSettingsExpectIsInChinese(t *testing.T) {
+	t.Parallel()
+	for _, s := range settings() {
+		if says := s.mistake("x", errInvalid).ZH(); !strings.Contains(says, "应为") || !s.expected.IsZero() && s.expected.ZH() == s.expected.EN() {
+			t.Errorf("%s: %s", s.key, says)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 )
@@ -16,7 +17,8 @@ import (
 func (c *Config) readFile(all []setting) error {
 	b, err := os.ReadFile(c.File)
 	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+		cause := fmt.Errorf("configuration: %w", err)
+		return words.Because(cause, cause.Error(), "设置文件 "+words.Failure(err).ZH())
 	}
 	var doc yaml.Node
 	if err := yaml.Load(b, &doc); err != nil {
@@ -141,7 +143,7 @@ func (r *fileReader) setting(s *setting, n *yaml.Node) {
 	case s.items != nil && n.Kind == yaml.SequenceNode:
 		r.list(s, n, n.Content)
 	case n.Kind != yaml.ScalarNode:
-		r.wrong(n, "%s: expected %s, such as %s", s.key, s.expected, s.example)
+		r.wrong(n, "%s: %s", s.key, s.wants())
 	default:
 		r.single(s, n)
 	}

@@ -2,10 +2,10 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 )
@@ -23,10 +23,11 @@ func parseProxy(s string) (string, error) {
 func parseProxyOf(s string) (string, error) {
 	name, address, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
-		return "", errors.New("expected an endpoint, or an endpoint and a source, with the URL of its proxy or direct, such as vidparse=socks5://127.0.0.1:1080 or vidparse/bilibili=direct")
+		return "", words.NewError("expected an endpoint, or an endpoint and a source, with the URL of its proxy or direct, such as vidparse=socks5://127.0.0.1:1080 or vidparse/bilibili=direct",
+			"应为接口，或接口/数据源，加上代理的 URL 或 direct，例如 vidparse=socks5://127.0.0.1:1080 或 vidparse/bilibili=direct")
 	}
 	if _, err := upstreams.ParseProxy(address); err != nil {
-		return "", fmt.Errorf("%s: %w", name, err)
+		return "", words.Errorf("%s: %s", "%s：%s", name, words.Of(err, words.Name(err.Error())))
 	}
 	return s, nil
 }

@@ -3,8 +3,6 @@ package config
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"net"
 	"net/mail"
@@ -18,6 +16,7 @@ import (
 	"strings"
 
 	"sundry/cache/far"
+	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/upstreams/lib/guard"
 )
@@ -48,10 +47,16 @@ func isAddress(s string) bool {
 }
 
 func parseRedis(s string) (string, error) {
-	if err := far.CheckURL(s); err != nil {
-		return "", errors.New(strings.TrimPrefix(err.Error(), "redis: "))
+	err := far.CheckURL(s)
+	if err == nil {
+		return s, nil
 	}
-	return s, nil
+	en := strings.TrimPrefix(err.Error(), "redis: ")
+	if strings.HasPrefix(en, "option ") {
+		return "", words.NewError(en, "选项有误（详情为英文）："+en)
+	}
+	return "", words.NewError(en, "应为 redis://[用户名:密码@]主机:端口/0、unix:///路径、redis+sentinel://主机:端口,主机:端口/master/0 或 redis+cluster://主机:端口,主机:端口；"+
+		"有用户名就要有密码；用 TLS 时以 rediss 代替 redis，特殊字符写成 %XX")
 }
 
 func isBasePath(s string) bool { return proxy.CheckBasePath(s) == nil }
@@ -162,8 +167,8 @@ func whole[T int | int64 | uint64](least, most T) func(string) (T, error) {
 	})
 }
 
-func wholeRange(least, most int64) string {
-	return fmt.Sprintf("a whole number from %d to %d", least, most)
+func wholeRange(least, most int64) words.Text {
+	return words.Sayf("a whole number from %d to %d", "%d 到 %d 的整数", least, most)
 }
 
 func parseFloat(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
@@ -226,8 +231,8 @@ func parseSize(s string) (Size, error) {
 	return Size(min(v*unit, 2*maxMemory)), err // NaN is below all bounds
 }
 
-func sizeRange(least int64) string {
-	return fmt.Sprintf("%dMiB to %dGiB", least>>20, int64(maxMemory)>>30)
+func sizeRange(least int64) words.Text {
+	return words.Sayf("%dMiB to %dGiB", "%dMiB 到 %dGiB", least>>20, int64(maxMemory)>>30)
 }
 
 // Choice is "true", "false" or, where it is not set, "".

@@ -118,7 +118,7 @@ func (s *setting) valueSchema() Object {
 		if s.reads("0.5") {
 			out["type"] = "number"
 		}
-		if m := bounds.FindStringSubmatch(s.expected); m != nil {
+		if m := bounds.FindStringSubmatch(s.expected.EN()); m != nil {
 			out["minimum"], out["maximum"] = json.Number(m[1]), json.Number(m[2])
 		}
 		if s.reads("0") {
@@ -136,7 +136,7 @@ func (s *setting) valueSchema() Object {
 // values are those that the setting's text lists, if each is read and nothing else.
 func (s *setting) values() []any {
 	var out []any
-	for text := range strings.SplitSeq(strings.NewReplacer("one of ", "", " or ", ", ", " and ", ", ").Replace(s.expected), ", ") {
+	for text := range strings.SplitSeq(strings.NewReplacer("one of ", "", " or ", ", ", " and ", ", ").Replace(s.expected.EN()), ", ") {
 		if !s.reads(text) || s.reads("not "+text) {
 			return nil
 		}

@@ -3,9 +3,10 @@ package config
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
+
+	"sundry/metrics/words"
 )
 
 // plainFile ends in _FILE but does not name a file with a secret.
@@ -30,9 +31,9 @@ func Secrets(environ []string) (func(string) (string, bool), error) {
 			continue
 		}
 		if values[name] != "" {
-			failed = append(failed, fmt.Errorf("%s and %s are both set: expected only one of them", name, variable))
+			failed = append(failed, words.Errorf("%s and %s are both set: expected only one of them", "%s 和 %s 都设置了：应只设置一个", name, variable))
 		} else if _, err := readSecret(file); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", variable, err))
+			failed = append(failed, words.Errorf("%s: %s", "%s：%s", variable, words.Failure(err)))
 		}
 		files[name] = file
 	}
@@ -54,7 +55,7 @@ func readSecret(file string) (string, error) {
 		return "", err
 	}
 	if b = bytes.TrimRight(b, "\r\n"); len(b) == 0 {
-		return "", fmt.Errorf("%s is empty", file)
+		return "", words.Errorf("%s is empty", "%s 是空的", file)
 	}
 	return string(b), nil
 }

@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"sundry/cache"
+	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
@@ -21,9 +21,9 @@ import (
 // describes a setting: reading file, environment and flags, messages about
 // mistakes, and reloads all follow it.
 type setting struct {
-	key      string // with its section, as in limits.rate
-	expected string // what is allowed
-	example  string // an example
+	key      string     // with its section, as in limits.rate
+	expected words.Text // what is allowed
+	example  string     // an example
 	// alias is a second name of its variable, kept for older deployments.
 	alias      string
 	reloadable bool // a change takes effect with a reload; else with a restart
@@ -54,20 +54,25 @@ func (s *setting) variables() []string {
 }
 
 // mistake says what is wrong with a value.
-func (s *setting) mistake(value string, err error) string {
-	text := ""
+func (s *setting) mistake(value string, err error) words.Text {
+	var text words.Text
 	if !s.secret {
-		text = strconv.Quote(value) + ": "
+		text = declare.Say("%q: ", value)
 	}
-	expected := "expected " + s.expected + ", such as " + s.example
+	expected := s.wants()
 	file, ofFile := errors.AsType[*fs.PathError](err)
 	switch {
 	case errors.Is(err, errInvalid):
-		return text + expected
+		return declare.Say("%s%s", text, expected)
 	case ofFile: // without its path, which is the value
-		return text + file.Err.Error() + "; " + expected
+		return declare.Say("%s%s; %s", text, words.Failure(file.Err), expected)
 	}
-	return text + err.Error()
+	return declare.Say("%s%s", text, words.Of(err, words.Name(err.Error())))
+}
+
+// wants says what is allowed, with an example.
+func (s *setting) wants() words.Text {
+	return words.Say("expected "+s.expected.EN()+", such as "+s.example, words.Join("应为", s.expected.ZH(), "，例如 ", s.example))
 }
 
 // single makes a setting of one value, which is stored in a field of the
@@ -137,72 +142,72 @@ const (
 // settings are all settings but endpoints, in the order of deploy/sundry.yaml.
 func settings() []setting {
 	return []setting{
-		single(setting{key: "listen", expected: "an address and a port", example: ":8080"}, func(c *Config) *string { return &c.Listen }, checked(isAddress)),
-		single(setting{key: "admin", expected: "an address and a port", example: "127.0.0.1:9090"}, func(c *Config) *string { return &c.Admin }, checked(isAddress)),
+		single(setting{key: "listen", expected: words.Say("an address and a port", "地址和端口"), example: ":8080"}, func(c *Config) *string { return &c.Listen }, checked(isAddress)),
+		single(setting{key: "admin", expected: words.Say("an address and a port", "地址和端口"), example: "127.0.0.1:9090"}, func(c *Config) *string { return &c.Admin }, checked(isAddress)),
 		single(setting{key: "redis", alias: "SUNDRY_REDIS_URL", secret: true, empty: true}, func(c *Config) *string { return &c.Redis }, parseRedis),
-		single(setting{key: "catalog", expected: "a directory", example: "/etc/sundry/catalog", empty: true}, func(c *Config) *string { return &c.Catalog }, parseDirectory),
-		single(setting{key: "base_path", expected: "a path that begins with a slash and does not end with one", example: "/tools", empty: true}, func(c *Config) *string { return &c.BasePath }, checked(isBasePath)),
-		single(setting{key: "public_url", expected: "http or https, a host, and a port if need be, without a path", example: "https://api.example.org", reloadable: true, empty: true},
+		single(setting{key: "catalog", expected: words.Say("a directory", "目录"), example: "/etc/sundry/catalog", empty: true}, func(c *Config) *string { return &c.Catalog }, parseDirectory),
+		single(setting{key: "base_path", expected: words.Say("a path that begins with a slash and does not end with one", "以斜杠开头、不以斜杠结尾的路径"), example: "/tools", empty: true}, func(c *Config) *string { return &c.BasePath }, checked(isBasePath)),
+		single(setting{key: "public_url", expected: words.Say("http or https, a host, and a port if need be, without a path", "http 或 https，加主机，必要时加端口，不带路径"), example: "https://api.example.org", reloadable: true, empty: true},
 			func(c *Config) *string { return &c.PublicURL }, checked(isPublicURL)),
-		single(setting{key: "grafana_url", expected: "http or https, a host, and a path if need be, without a user, a query and a fragment", example: "https://grafana.example.org", reloadable: true, empty: true},
+		single(setting{key: "grafana_url", expected: words.Say("http or https, a host, and a path if need be, without a user, a query and a fragment", "http 或 https，加主机，必要时加路径，不带用户名、查询串和片段"), example: "https://grafana.example.org", reloadable: true, empty: true},
 			func(c *Config) *string { return &c.GrafanaURL }, parseGrafanaURL),
-		single(setting{key: "language", expected: "zh or en", example: "en"}, func(c *Config) *string { return &c.Language }, oneOf("zh", "en")),
-		single(setting{key: "log_format", expected: "text or json", example: "json"}, func(c *Config) *string { return &c.LogFormat }, oneOf("text", "json")),
-		single(setting{key: "log_level", expected: "debug, info, warn or error", example: "info", reloadable: true},
+		single(setting{key: "language", expected: words.Say("zh or en", "zh 或 en"), example: "en"}, func(c *Config) *string { return &c.Language }, oneOf("zh", "en")),
+		single(setting{key: "log_format", expected: words.Say("text or json", "text 或 json"), example: "json"}, func(c *Config) *string { return &c.LogFormat }, oneOf("text", "json")),
+		single(setting{key: "log_level", expected: words.Say("debug, info, warn or error", "debug、info、warn 或 error"), example: "info", reloadable: true},
 			func(c *Config) *string { return &c.LogLevel }, oneOf("debug", "info", "warn", "error")),
 		single(setting{key: "log_hits", expected: wholeRange(1, maxSample), example: "100", reloadable: true},
 			func(c *Config) *uint64 { return &c.LogHits }, whole[uint64](1, maxSample)),
 		single(setting{key: "log_refusals", expected: wholeRange(1, maxSample), example: "100", reloadable: true},
 			func(c *Config) *uint64 { return &c.LogRefusals }, whole[uint64](1, maxSample)),
-		single(setting{key: "log_keys", expected: "true or false", example: "true", reloadable: true}, func(c *Config) *bool { return &c.LogKeys }, parseBool),
-		list(setting{key: "trusted_proxies", expected: "an address range", example: "10.0.0.0/8", reloadable: true},
+		single(setting{key: "log_keys", expected: declare.Say("true or false"), example: "true", reloadable: true}, func(c *Config) *bool { return &c.LogKeys }, parseBool),
+		list(setting{key: "trusted_proxies", expected: words.Say("an address range", "地址段"), example: "10.0.0.0/8", reloadable: true},
 			func(c *Config) *[]netip.Prefix { return &c.Trusted }, parsePrefix),
-		single(setting{key: "forwarded", expected: "one of either, x-forwarded-for and forwarded", example: "x-forwarded-for", reloadable: true},
+		single(setting{key: "forwarded", expected: words.Say("one of either, x-forwarded-for and forwarded", "either、x-forwarded-for 或 forwarded"), example: "x-forwarded-for", reloadable: true},
 			func(c *Config) *string { return &c.Forwarded }, oneOf(string(proxy.ByEither), string(proxy.ByXForwardedFor), string(proxy.ByForwarded))),
-		list(setting{key: "allow_targets", expected: "an address range", example: "10.0.0.0/8", reloadable: true},
+		list(setting{key: "allow_targets", expected: words.Say("an address range", "地址段"), example: "10.0.0.0/8", reloadable: true},
 			func(c *Config) *[]netip.Prefix { return &c.AllowTargets }, parsePrefix),
-		list(setting{key: "own_hosts", expected: "a host name without scheme, port and path", example: "api.example.org", reloadable: true},
+		list(setting{key: "own_hosts", expected: words.Say("a host name without scheme, port and path", "主机名，不带协议、端口和路径"), example: "api.example.org", reloadable: true},
 			func(c *Config) *[]string { return &c.OwnHosts }, parseHost),
-		single(setting{key: "loop_id", expected: "1 to 64 letters, digits, dots, hyphens and underscores", example: "example-1", reloadable: true, empty: true},
+		single(setting{key: "loop_id", expected: words.Say("1 to 64 letters, digits, dots, hyphens and underscores", "1 到 64 个字母、数字、点、连字符和下划线"), example: "example-1", reloadable: true, empty: true},
 			func(c *Config) *string { return &c.LoopID }, checked(loop.CheckID)),
-		single(setting{key: "contact", expected: "an e-mail address, or the URL of a page", example: "https://example.org/about", reloadable: true, empty: true},
+		single(setting{key: "contact", expected: words.Say("an e-mail address, or the URL of a page", "电子邮件地址，或网页的 URL"), example: "https://example.org/about", reloadable: true, empty: true},
 			func(c *Config) *string { return &c.Contact }, checked(isContact)),
-		single(setting{key: "user_agent", expected: "up to 512 letters, digits and signs of ASCII", example: "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0", reloadable: true, empty: true},
+		single(setting{key: "user_agent", expected: words.Say("up to 512 letters, digits and signs of ASCII", "最多 512 个 ASCII 字母、数字和符号"), example: "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0", reloadable: true, empty: true},
 			func(c *Config) *string { return &c.UserAgent }, checked(isAgent)),
 		single(setting{key: "proxy", reloadable: true, secret: true, empty: true}, func(c *Config) *string { return &c.Proxy }, parseProxy),
-		list(setting{key: "proxies", expected: "the URL of a proxy for each endpoint or source", example: "vidparse: socks5://127.0.0.1:1080", reloadable: true, secret: true, pairs: true},
+		list(setting{key: "proxies", expected: words.Say("the URL of a proxy for each endpoint or source", "各接口或数据源的代理的 URL"), example: "vidparse: socks5://127.0.0.1:1080", reloadable: true, secret: true, pairs: true},
 			func(c *Config) *[]string { return &c.Proxies }, parseProxyOf),
-		list(setting{key: "geo_file", expected: "files ending in .mmdb or .xdb", example: "/var/lib/sundry/city.mmdb", reloadable: true},
+		list(setting{key: "geo_file", expected: words.Say("files ending in .mmdb or .xdb", "以 .mmdb 或 .xdb 结尾的文件"), example: "/var/lib/sundry/city.mmdb", reloadable: true},
 			func(c *Config) *[]string { return &c.GeoFiles }, parseGeoFile),
-		single(setting{key: "state", expected: "a file in a directory that exists", example: "/var/lib/sundry/state", empty: true},
+		single(setting{key: "state", expected: words.Say("a file in a directory that exists", "文件，其目录须已存在"), example: "/var/lib/sundry/state", empty: true},
 			func(c *Config) *string { return &c.State }, checked(isOutput)),
-		single(setting{key: "drain_delay", expected: "a duration from 0s to 10m", example: "5s", reloadable: true}, func(c *Config) *time.Duration { return &c.DrainDelay }, within(0, maxDelay, declare.ParseDuration)),
-		single(setting{key: "drain_timeout", expected: "a duration from 0s to 1h", example: "20s", reloadable: true}, func(c *Config) *time.Duration { return &c.DrainTimeout }, within(0, maxTimeout, declare.ParseDuration)),
-		single(setting{key: "express", expected: "true or false", example: "false"}, func(c *Config) *bool { return &c.Express }, parseBool),
-		single(setting{key: "mcp", expected: "true or false", example: "true", reloadable: true}, func(c *Config) *bool { return &c.MCP }, parseBool),
-		list(setting{key: "mcp_origins", expected: "a scheme and a host, with a port if it is not the usual one", example: "https://agent.example.org", reloadable: true},
+		single(setting{key: "drain_delay", expected: words.Say("a duration from 0s to 10m", "0s 到 10m 的时长"), example: "5s", reloadable: true}, func(c *Config) *time.Duration { return &c.DrainDelay }, within(0, maxDelay, declare.ParseDuration)),
+		single(setting{key: "drain_timeout", expected: words.Say("a duration from 0s to 1h", "0s 到 1h 的时长"), example: "20s", reloadable: true}, func(c *Config) *time.Duration { return &c.DrainTimeout }, within(0, maxTimeout, declare.ParseDuration)),
+		single(setting{key: "express", expected: declare.Say("true or false"), example: "false"}, func(c *Config) *bool { return &c.Express }, parseBool),
+		single(setting{key: "mcp", expected: declare.Say("true or false"), example: "true", reloadable: true}, func(c *Config) *bool { return &c.MCP }, parseBool),
+		list(setting{key: "mcp_origins", expected: words.Say("a scheme and a host, with a port if it is not the usual one", "协议和主机，端口不是通常的时再加端口"), example: "https://agent.example.org", reloadable: true},
 			func(c *Config) *[]string { return &c.MCPOrigins }, parseOrigin),
-		single(setting{key: "reuse_port", expected: "true or false", example: "true"}, func(c *Config) *bool { return &c.ReusePort }, parseBool),
-		single(setting{key: "limits.rate", expected: "a number of requests per second from 0.001 to 1000000, or 0 for no limit", example: "20", reloadable: true},
+		single(setting{key: "reuse_port", expected: declare.Say("true or false"), example: "true"}, func(c *Config) *bool { return &c.ReusePort }, parseBool),
+		single(setting{key: "limits.rate", expected: words.Say("a number of requests per second from 0.001 to 1000000, or 0 for no limit", "每秒的请求数，从 0.001 到 1000000，0 为不限"), example: "20", reloadable: true},
 			func(c *Config) *float64 { return &c.Limits.Rate }, parseRate),
 		single(setting{key: "limits.burst", expected: wholeRange(0, maxBurst), example: "40", reloadable: true},
 			func(c *Config) *int { return &c.Limits.Burst }, whole[int](0, maxBurst)),
-		single(setting{key: "limits.shared", expected: "true or false", example: "false", reloadable: true},
+		single(setting{key: "limits.shared", expected: declare.Say("true or false"), example: "false", reloadable: true},
 			func(c *Config) *bool { return &c.Limits.Shared }, parseBool),
 		single(setting{key: "limits.in_flight", expected: wholeRange(1, maxInFlight), example: "10000", reloadable: true},
 			func(c *Config) *int64 { return &c.Limits.InFlight }, whole[int64](1, maxInFlight)),
-		single(setting{key: "limits.in_flight_share", expected: "a share from 0.01 to 1", example: "0.5", reloadable: true},
+		single(setting{key: "limits.in_flight_share", expected: words.Say("a share from 0.01 to 1", "0.01 到 1 的比例"), example: "0.5", reloadable: true},
 			func(c *Config) *float64 { return &c.Limits.Share }, within(0.01, 1, parseFloat)),
-		single(setting{key: "limits.queue_delay", expected: "a duration from 0s to 10s", example: "20ms", reloadable: true},
+		single(setting{key: "limits.queue_delay", expected: words.Say("a duration from 0s to 10s", "0s 到 10s 的时长"), example: "20ms", reloadable: true},
 			func(c *Config) *time.Duration { return &c.Limits.QueueDelay }, within(0, maxQueueDelay, declare.ParseDuration)),
 		single(setting{key: "limits.fills", expected: wholeRange(1, maxFills), example: "2000"}, func(c *Config) *int { return &c.Fills }, whole[int](1, maxFills)),
 		single(setting{key: "limits.reply_memory", expected: sizeRange(upstreams.MinBudget), example: "128MiB"},
 			func(c *Config) *Size { return &c.ReplyMemory }, within(upstreams.MinBudget, maxMemory, parseSize)),
 		single(setting{key: "cache.memory", alias: "SUNDRY_MEMORY", expected: sizeRange(cache.MinMemory), example: "256MiB"},
 			func(c *Config) *Size { return &c.Cache.Memory }, within(cache.MinMemory, maxMemory, parseSize)),
-		single(setting{key: "cache.snapshot", expected: "a file in a directory that exists", example: "/var/lib/sundry/snapshot", empty: true},
+		single(setting{key: "cache.snapshot", expected: words.Say("a file in a directory that exists", "文件，其目录须已存在"), example: "/var/lib/sundry/snapshot", empty: true},
 			func(c *Config) *string { return &c.Cache.Snapshot }, checked(isOutput)),
-		single(setting{key: "cache.warm", expected: "true or false", example: "false"}, func(c *Config) *Choice { return &c.Cache.Warm }, parseChoice),
+		single(setting{key: "cache.warm", expected: declare.Say("true or false"), example: "false"}, func(c *Config) *Choice { return &c.Cache.Warm }, parseChoice),
 	}
 }
 
