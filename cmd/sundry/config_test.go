@@ -173,7 +173,7 @@ func TestUnknownVariablesAreMistakes(t *testing.T) {
 	own := t.TempDir()
 	write(t, own, "own.yaml", "version: 1\nname: own\nsources: [{name: own, secrets: {key: SUNDRY_OWN_KEY}}]\n")
 	_, errs, _ := call(t, mistaken, "check", "--catalog", own)
-	if !strings.Contains(errs, "endpoints: ipp: not an endpoint") || !strings.Contains(errs, "\nSUNDRY_LISTENN: unknown variable; did you mean SUNDRY_LISTEN?\n") || strings.Count(errs, "unknown variable") != 1 {
+	if !strings.Contains(errs, "endpoints: ipp: not an endpoint") || !strings.Contains("\n"+errs, "\nSUNDRY_LISTENN: unknown variable; did you mean SUNDRY_LISTEN?\n") || strings.Count(errs, "unknown variable") != 1 {
 		t.Errorf("beside other mistakes: %s", errs)
 	}
 	known := map[string]string{}
