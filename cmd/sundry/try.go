@@ -135,7 +135,7 @@ func (p *printer) attempt(a upstreams.AttemptReport) {
 		color = green
 	}
 	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, p.w.language().Of(explain.ResultWord(a.Result))), a.Took.Round(time.Millisecond)))
-	if p.failed = a.Err != nil; p.failed {
+	if p.failed = a.Err != nil; p.failed && upstreams.KindOf(a.Err) != upstreams.Skipped { // the verdict says it
 		p.row("error", a.Err.Error())
 	}
 }
