@@ -21,6 +21,8 @@ func failureOfAPI(f *through.Failure) *failure {
 	switch {
 	case errors.Is(f.Err, through.ErrShed):
 		out.errorType, out.message = typeOverloaded, words.Say(f.Err.Error(), "等待源站的请求太多，请稍后再试")
+	case errors.Is(f.Err, through.ErrPaused):
+		out.message = words.Say(f.Err.Error(), "源站接连失败，暂停向它发出请求，请稍后再试")
 	case errors.Is(f.Err, through.ErrThrottled):
 		out.message = words.Say(f.Err.Error(), "向源站发出的请求已达上限，请稍后再试")
 	case errors.Is(f.Err, through.ErrTimeout):

@@ -20,7 +20,7 @@ var spaces = regexp.MustCompile(" +")
 // TestExplainByTheCatalog: without an instance, all but entries and breakers.
 func TestExplainByTheCatalog(t *testing.T) {
 	t.Parallel()
-	few := onlyIn(t, "60s", "ip", "kd", "music", "sfz", "yiyan")
+	few := onlyIn(t, "60s", "ip", "kd", "music", "sfz", "sjbz", "yiyan")
 	few["SUNDRY_ADMIN"] = "127.0.0.1:1"
 	for _, row := range []struct{ url, want, without string }{
 		{"/api/60s?date=2026-08-22&colour=red", "outcome not known|date 2026-08-22|colour ignored: there is no such parameter|key 60s:|Published daily|breaker not known", "hit"},
@@ -30,6 +30,9 @@ func TestExplainByTheCatalog(t *testing.T) {
 		{"/api/ip?ip=nonsense", "400: parameter ip: |error.type invalid_parameter|ip parameter ip: the value", "form"},
 		{"/api/sfz?11010519491231002X", "400: parameter card is missing|error.type missing_parameter|… ignored", "11010519491231002X"},
 		{"/api/ip", "of the request itself", "127.0.0.1"},
+		{"/api/sjbz", ", drawn for this request; the next one may get another|method pc, by default", "hit"},
+		{"/api/sjbz?lx=suiji", ", drawn for this request", "suiji"},
+		{"/api/sjbz?lx=fengjing", "lx fengjing", "drawn"},
 		{"/api/ip?ip=8.8.8.8", "(not shown: personal)|ipinfo.io: breaker not known", "8.8.8.8"},
 		{"/api/kd?id=SF1234567890123&mobile=8899", "(not shown: personal)|uapis.cn: breaker not known", "8899"},
 	} {
@@ -182,7 +185,7 @@ func TestExplainOfAnInstance(t *testing.T) {
 	}
 	check("/api/own?id=1", "miss", map[string]string{"entry entry": "none", "sources up": "breaker closed; not called yet"})
 	mustGet(t, p.public+"/api/own?id=1")
-	check("/api/own?id=1", "hit", map[string]string{"entry tier": "near tier", "entry source": "up", "entry freshness": "fresh for another", "sources up": "last: success"})
+	check("/api/own?id=1", "hit", map[string]string{"entry tier": "near tier", "entry source": "up", "entry freshness": "still fresh for", "sources up": "last: success"})
 	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "says:保鲜期还剩 ") {
 		t.Errorf("%v", doc)
 	}

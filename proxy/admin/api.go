@@ -108,6 +108,7 @@ func (a *api) routes(mux *http.ServeMux) {
 		"POST /admin/api/endpoints/{name}/try":     a.try,
 		"POST /admin/api/purge":                    a.purge,
 		"PURGE /":                                  a.purgeByMethod,
+		"GET /":                                    nothing,
 		"GET /admin/api/apis":                      a.apis,
 		"GET /admin/api/apis/{name}/entries":       a.kept,
 		"POST /admin/api/explain":                  a.explain,
@@ -120,6 +121,12 @@ func (a *api) routes(mux *http.ServeMux) {
 		mux.Handle(pattern, a.serveJSON(h))
 	}
 	mux.HandleFunc("GET /admin/api/endpoints/{name}/declaration", a.declaration)
+}
+
+// nothing answers what no other route does.
+func nothing(r *http.Request) (any, error) {
+	return nil, refuse(http.StatusNotFound, words.Sayf("there is nothing at %q; expected one of /admin/, /admin/api/, /metrics, /healthz, /readyz, /debug/pprof/",
+		"%q处什么都没有；应为 /admin/、/admin/api/、/metrics、/healthz、/readyz 或 /debug/pprof/", r.URL.Path))
 }
 
 // serveJSON answers with what h returns, or with its error. The answer may depend on the

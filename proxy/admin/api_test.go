@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"testing"
 
@@ -62,8 +63,9 @@ func TestUnknownCallsAreRefusedInJSON(t *testing.T) {
 		{"POST", "nothing", "en", "there is no such call", "", 404},
 		{"POST", "overview", "en", "the method POST is not allowed; expected GET", "GET", 405},
 		{"GET", "endpoints/ip/cache", "zh", "不支持 GET 方法，应为 PUT、DELETE", "PUT, DELETE", 405},
+		{"GET", "../../metric", "en", `there is nothing at \"/metric\"; expected one of /admin/, /admin/api/, /metrics, /healthz, /readyz, /debug/pprof/`, "", 404},
 	} {
-		w, r := httptest.NewRecorder(), httptest.NewRequest(row.method, "http://127.0.0.1:9090/admin/api/"+row.path, nil)
+		w, r := httptest.NewRecorder(), httptest.NewRequest(row.method, "http://127.0.0.1:9090"+path.Join("/admin/api", row.path), nil)
 		r.Header.Set("Accept-Language", row.language)
 		if h.ServeHTTP(w, r); w.Code != row.status || w.Body.String() != `{"error":"`+row.want+"\"}\n" || w.Header().Get("Allow") != row.allow {
 			t.Errorf("%s %s: %d %s %q, want %d %s", row.method, row.path, w.Code, w.Body, w.Header().Get("Allow"), row.status, row.want)

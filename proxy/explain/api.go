@@ -129,7 +129,7 @@ func (t *teller) tellVariants(f *through.Foreseen, known bool) {
 		t.add("entry", words.Say("none", "无"))
 	}
 	for _, o := range f.Variants {
-		left := words.Sayf("fresh for another %s", "保鲜期还剩 %s", span(o.Left(now)))
+		left := words.Sayf("still fresh for %s", "保鲜期还剩 %s", span(o.Left(now)))
 		if o.Left(now) <= 0 {
 			left = words.Sayf("stale for %s", "已过期 %s", span(o.Left(now)))
 		}

@@ -117,7 +117,7 @@ func (q *question) outcome() (outcome string, says words.Text) {
 // missing is what becomes of a request that no entry answers.
 func (q *question) missing() (outcome string, says words.Text) {
 	if wait, err := q.space.Paused(q.input.Key(), false); err != nil {
-		return "error", words.Sayf("refused for another %s: the last try failed (%s)", "%s 内拒绝：上次尝试失败（%s）", span(wait), upstreams.KindOf(err))
+		return "error", words.Sayf("still refused for %s: the last try failed (%s)", "%s 内拒绝：上次尝试失败（%s）", span(wait), upstreams.KindOf(err))
 	}
 	return "miss", words.Say("miss: the sources are asked in their order", "miss：按顺序请求数据源")
 }
@@ -163,6 +163,8 @@ func meaning(u *catalog.Understood) words.Text {
 		says = words.Name(hostOf(text))
 	}
 	switch {
+	case u.Drawn:
+		return words.Sayf("%s, drawn for this request; the next one may get another", "%s（本次随机抽取，下次可能不同）", says)
 	case u.Param.Derived(), u.Param.Caller && !u.Given:
 		return words.Sayf("%s, of the request itself", "%s（取自请求本身）", says)
 	case !u.Given:
@@ -239,7 +241,7 @@ func (q *question) tellEntry() {
 		q.add("tier", map[cache.Tier]words.Text{cache.Near: words.Say("near tier: memory of this instance", "近层：本实例的内存"), cache.Far: words.Say("far tier: Redis", "远层：Redis")}[q.tier])
 		q.add("age", span(i.Age))
 		if i.Left > 0 {
-			q.add("freshness", words.Sayf("fresh for another %s", "保鲜期还剩 %s", span(i.Left)))
+			q.add("freshness", words.Sayf("still fresh for %s", "保鲜期还剩 %s", span(i.Left)))
 		} else {
 			q.add("freshness", words.Sayf("stale for %s", "已过期 %s", span(i.Left)))
 		}
@@ -322,7 +324,7 @@ func joined(says []words.Text) words.Text {
 func quotaLeft(of *host.Quota, now time.Time) []words.Text {
 	says := []words.Text{words.Sayf("quota: %.0f %% left", "配额：剩余 %.0f%%", 100*of.Left(now))}
 	if wait := of.Wait(now); wait > 0 {
-		says = append(says, words.Sayf("none for another %s", "%s 内用尽", span(wait)))
+		says = append(says, words.Sayf("none left for %s", "%s 内用尽", span(wait)))
 	}
 	return says
 }

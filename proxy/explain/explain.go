@@ -200,6 +200,9 @@ func span(d time.Duration) words.Text {
 			return exactly(d.Abs().Round(unit))
 		}
 	}
+	if d.Abs() >= time.Second {
+		return web.Span(d.Abs())
+	}
 	return exactly(d.Abs())
 }
 

@@ -3,6 +3,7 @@ package through
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +14,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"sundry/cache/web"
+	"sundry/upstreams/host"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -389,5 +392,30 @@ func TestTheOriginIsAway(t *testing.T) {
 	resp, body := s.get("/a")
 	if resp.StatusCode != http.StatusBadGateway || !strings.Contains(body, "the origin gave no answer") || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+	}
+}
+
+// TestWhyTheOriginIsNotAsked: each reason has its status, and says when to ask again where that is known.
+func TestWhyTheOriginIsNotAsked(t *testing.T) {
+	h := newHandler(t, "127.0.0.1:1", true, (&net.Dialer{}).DialContext)
+	for _, row := range []struct {
+		err        error
+		status     int
+		retryAfter string
+		says       string
+	}{
+		{fmt.Errorf("host x: %w", host.ErrRejected), http.StatusServiceUnavailable, "10", "the origin has failed, and is not asked for a while"},
+		{fmt.Errorf("host x: %w", host.ErrBusy), http.StatusServiceUnavailable, "10", "the origin gave no answer"},
+		{&host.ThrottledError{Quota: "x", Wait: 1500 * time.Millisecond}, http.StatusServiceUnavailable, "2", "as often as it may be for now"},
+		{ErrShed, http.StatusServiceUnavailable, "10", "too many requests"},
+		{context.DeadlineExceeded, http.StatusGatewayTimeout, "", "did not answer in time"},
+		{io.ErrUnexpectedEOF, http.StatusBadGateway, "", "the origin gave no answer"},
+	} {
+		w := httptest.NewRecorder()
+		c := &call{Handler: h, w: recorder{ResponseWriter: w}, r: httptest.NewRequest(http.MethodGet, "/a", http.NoBody)}
+		c.failOrigin(&answer{err: row.err})
+		if w.Code != row.status || w.Header().Get("Retry-After") != row.retryAfter || !strings.Contains(w.Body.String(), row.says) {
+			t.Errorf("%v: %d %q %q", row.err, w.Code, w.Header().Get("Retry-After"), w.Body)
+		}
 	}
 }

@@ -222,6 +222,8 @@ func (c *call) sendTrailer(a *answer) {
 var (
 	// ErrNoAnswer is an origin that could not be asked, or whose answer is none.
 	ErrNoAnswer = errors.New("the origin gave no answer")
+	// ErrPaused is an origin whose breaker is open.
+	ErrPaused = errors.New("the origin has failed, and is not asked for a while")
 	// ErrThrottled is a rate that is used up.
 	ErrThrottled = errors.New("the origin has been asked as often as it may be for now")
 	// ErrTimeout is an origin that is too slow for the API's `timeout`.
@@ -239,7 +241,9 @@ func (c *call) failOrigin(a *answer) {
 		f.Err = ErrShed
 	case isQuota:
 		f.Err, f.RetryAfter = ErrThrottled, throttled.Wait.Truncate(time.Second)+time.Second
-	case errors.Is(a.err, host.ErrRejected), errors.Is(a.err, host.ErrBusy):
+	case errors.Is(a.err, host.ErrRejected):
+		f.Err = ErrPaused
+	case errors.Is(a.err, host.ErrBusy):
 	case isTimeout(a.err), errors.Is(a.err, context.DeadlineExceeded):
 		*f = Failure{Status: http.StatusGatewayTimeout, Err: ErrTimeout}
 	case errors.Is(a.err, ErrReplay):

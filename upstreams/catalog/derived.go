@@ -90,6 +90,15 @@ func (p *Param) compileSubstitution(s *paramSpec, problems *declare.Problems) {
 	}
 }
 
+// draws reports whether a value stands for others, of which one is drawn.
+func (p *Param) draws(v any, caller Caller) bool {
+	if p.substitute == nil {
+		return false
+	}
+	_, from := p.substitute(v, caller)
+	return from != nil
+}
+
 // of is the value for the caller's device. A phone is recognized by the client hint
 // Sec-CH-UA-Mobile where it is sent, else by the User-Agent.
 func (d deviceSpec) of(c Caller) any {

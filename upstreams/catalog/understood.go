@@ -13,6 +13,8 @@ type Understood struct {
 	Given bool
 	// Value is what it means, with defaults; nil: there is none.
 	Value any
+	// Drawn: Value was drawn for this request alone, from those that what was asked for stands for.
+	Drawn bool
 	// Key is what the cache key has of it; "": nothing.
 	Key string
 	// Wrong is what is wrong with it; nil: nothing.
@@ -34,7 +36,7 @@ func (e *Endpoint) Understand(rawQuery string, caller Caller, now time.Time) (In
 	in, err := e.ParseAt(rawQuery, caller, clock)
 	all := make([]Understood, len(e.Params))
 	for i, p := range e.Params {
-		all[i] = Understood{Name: p.Name, Param: p, Value: in.values[i], Key: string(in.appendKey(nil, i))}
+		all[i] = Understood{Name: p.Name, Param: p, Value: in.values[i], Drawn: p.draws(p.Default, caller), Key: string(in.appendKey(nil, i))}
 		if p.Required {
 			all[i].Wrong = p.missing()
 		}
@@ -55,6 +57,8 @@ func (e *Endpoint) Understand(rawQuery string, caller Caller, now time.Time) (In
 		if _, wrong := e.ParseAt(pair, caller, clock); wrong != nil && !wrong.Missing {
 			all[i].Wrong = wrong.discreet()
 		}
+		v, err := e.Params[i].parse(unescaped(raw))
+		all[i].Drawn = err == nil && e.Params[i].draws(v, caller)
 	}
 	return in, all, err.discreet()
 }

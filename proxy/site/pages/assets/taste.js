@@ -34,10 +34,12 @@ async function fillLines(place) {
   showLines(place, ok ? readable(text) : []);
 }
 
+const error = 360; // the width of a picture that says what is wrong: all of it is to be seen
+
 // fit chooses how a picture fills its place: photos cover it, small icons keep their size.
 function fit(img) {
   const { naturalWidth: width, naturalHeight: height } = img;
-  img.classList.toggle("photo", width >= 300 && width / height > 1.3 && width / height < 2.4);
+  img.classList.toggle("photo", width >= 300 && width !== error && width / height > 1.3 && width / height < 2.4);
   img.parentElement.classList.toggle("failed", width === 0);
   img.hidden = width === 0;
 }
