@@ -356,7 +356,7 @@ func (f *fill) store(e, old *entry.Entry) bool {
 		stored = f.cache.near.put(f.policy.Class, f.key, e)
 	}
 	f.removeIfPurged(f.key, e)
-	// Behind the near tier, which is told if Redis has something newer.
+	// After the near tier was written: if Redis has something newer, it is that which is told.
 	f.writeFar(f.key, e, f.replaces(e, old))
 	return stored
 }

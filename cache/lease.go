@@ -13,7 +13,7 @@ import (
 // the end of its fill, so what follows is for lost announcements, and for holders that
 // have died.
 const (
-	// leaseCheck is how often a waiter looks into Redis that nothing was announced to.
+	// leaseCheck is how often a waiter looks into Redis while it hears of no announcement.
 	leaseCheck = 500 * time.Millisecond
 	// leasePoll is how often it looks while Redis does not say whether there is a lease, or
 	// no announcement would be heard.

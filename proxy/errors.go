@@ -86,7 +86,7 @@ func internalFailure(cause error) *failure {
 }
 
 // classify is the one place where an error of the cache or of upstreams becomes a
-// status.
+// status for callers of endpoints.
 func classify(ctx context.Context, err error) *failure {
 	if errors.Is(err, errShed) || errors.Is(err, cache.ErrBusy) {
 		f := overloaded() // ctx.Err is not called: that would create its state

@@ -13,7 +13,7 @@ type Found struct {
 	Failure []byte
 	// Leased reports whether the key's lease is held.
 	Leased bool
-	// Answered reports whether it was: else nothing could be read, or may be.
+	// Answered reports whether the look was: else Redis could not be read, or must not be at present.
 	Answered bool
 	// Release ends the lease that the look has taken; nil: it has taken none.
 	Release func()

@@ -9,9 +9,9 @@ import (
 )
 
 // Settings are dated by the store's clock, which all instances share: a purge from a clock
-// that is behind would spare what others have cached lately, and one that is heard where the
-// clock is ahead what was cached there. In force it is dated by the clock of its instance, as
-// what is cached there is.
+// that is behind would spare what others have cached lately, and an instance whose clock is ahead would
+// spare what it has cached itself. In force it is dated by the clock of its instance, as what is cached
+// there is.
 
 // maxSkew is how far the clock of this instance may be from that of the store before an
 // operator is told.

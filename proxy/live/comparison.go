@@ -15,7 +15,7 @@ type comparison struct {
 	relation
 	stored *Settings // nil: none, or damaged
 	raw    []byte    // what is stored, as it is
-	base   *Settings // of the stored ones and those known here one, or both merged
+	base   *Settings // the stored settings, or those known here, or both merged
 	next   *Settings // base with the pending changes
 	// pending are the changes that next has and base may lack.
 	pending []pendingChange

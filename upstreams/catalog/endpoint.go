@@ -11,7 +11,7 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// Endpoint is a compiled catalog file. It is not changed after Load.
+// Endpoint is a compiled catalog file. It is not changed once it is compiled.
 type Endpoint struct {
 	Name  string
 	Group string
