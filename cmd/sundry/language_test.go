@@ -109,7 +109,7 @@ func TestTheCommandLineInChinese(t *testing.T) {
 		"help nonsense":        "sundry help: 没有命令 nonsense；应为以下之一：serve、check、",
 		"help try":             "用法：sundry try <endpoint> |\n参数：\n  <endpoint> |\n选项：\n  -h, --help                 显示这份说明。\n      --version              输出版本和构建信息。\n",
 		"help":                 "\n命令：\n  serve |sundry <command> --help 说明一个命令。\n",
-		"try --replay ip ip=8.8.8.8": "数据源 replay:reserved\n  判定             已跳过，用时 |\n  错误             replay:reserved: skipped\n数据源 replay:qifu\n  请求             GET https://|\n  回复             200 OK|" +
+		"try --replay ip ip=8.8.8.8": "数据源 replay:reserved\n  判定             已跳过，用时 |用时 0s\n数据源 replay:qifu\n  请求             GET https://|\n  回复             200 OK|" +
 			"\n  数据             {|\n响应来自 replay:qifu，用时 |\n  type=json：200 application/json; charset=utf-8，378 字节\n",
 		"try --replay dailywp":            "，版次 20|\n其他格式（其数据源链未调用）：type=json、type=text",
 		"check":                           "通过：2 个接口，|个数据源\nSUNDRY_IPINFO_TOKEN  已设置  用于 ip/ipinfo\nSUNDRY_UAPIS_KEY     未设置  不带它调用 ip/uapis\n",
