@@ -115,7 +115,7 @@ func TestDamagedSettingsAreRepaired(t *testing.T) {
 			}
 			waittest.Until(t, "all is stored", func() bool { return one.mustAsk(http.MethodGet, "overview", "")["pending"] == 0.0 })
 			waittest.Until(t, "the settings on an instance that started later", func() bool {
-				return fmt.Sprint(late.mustAsk(http.MethodGet, "audit", "")["knobs"]) == fmt.Sprint(one.mustAsk(http.MethodGet, "audit", "")["knobs"])
+				return fmt.Sprint(late.mustAsk(http.MethodGet, "audit", "")["cache"]) == fmt.Sprint(one.mustAsk(http.MethodGet, "audit", "")["cache"])
 			})
 			if n := late.maxAge("/api/own"); n > 90 {
 				t.Errorf("max-age=%d", n)
@@ -196,10 +196,10 @@ func TestAnOlderVersionKeepsWhatItDoesNotKnow(t *testing.T) {
 	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state.json")
 	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
 	if err := os.WriteFile(state, []byte(`{"seq":2,"new":{"a":[1,{"b":9007199254740993}]},
-		"knobs":{"own":{"values":{"ttl":"2h"},"new":1}},"trials":{"other":{"at":"2026-01-01T00:00:00Z","from":1,"to":2,"calls":1,"old":0,"old_at_most":0,"requests":1,"new":2}},
+		"cache":{"own":{"values":{"ttl":"2h"},"new":1}},"trials":{"other":{"at":"2026-01-01T00:00:00Z","from":1,"to":2,"calls":1,"old":0,"old_at_most":0,"requests":1,"new":2}},
 		"breakers":{"up.example":{"force":"open","new":3}},"purges":{"own":{"soft":"2026-01-01T00:00:00Z","new":4}},
 		"orders":[{"seq":2,"at":"2026-01-01T00:00:00Z","do":"drop","target":"own","key":"own:k","new":5}],
-		"audit":[{"seq":1,"at":"2026-01-01T00:00:00Z","by":"me","do":"knobs","target":"own","after":{"values":{"ttl":"2h"},"new":6},"new":7},
+		"audit":[{"seq":1,"at":"2026-01-01T00:00:00Z","by":"me","do":"cache","target":"own","after":{"values":{"ttl":"2h"},"new":6},"new":7},
 		{"seq":2,"at":"2026-01-01T00:00:00Z","by":"me","do":"drop","target":"own","note":"own:k","new":8}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func parseFor(s string) (time.Duration, error) {
 }
 
 func (a *api) overview(*http.Request) (any, error) {
-	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "knobs": catalog.LiveNames()}
+	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "cache_settings": catalog.LiveNames()}
 	maps.Copy(v, a.About)
 	if a.Grafana != nil {
 		v["grafana"] = a.Grafana()

@@ -45,7 +45,7 @@ func (a *api) audit(*http.Request) (any, error) {
 	for i, r := range s.Audit {
 		records[i] = recordView{fields(r), r.Seq > stored}
 	}
-	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - stored, "knobs": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
+	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - stored, "cache": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
 }
 
 func (a *api) undo(r *http.Request) (any, error) {

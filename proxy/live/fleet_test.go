@@ -199,7 +199,7 @@ func replicatorWith(store Store, check func(map[string]map[string]string) error,
 
 // ttl sets that of endpoint ip.
 func ttl(v string, d time.Duration) Change {
-	return Change{By: "test", Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": v}, For: d}
+	return Change{By: "test", Do: "cache", Target: "ip", Cache: map[string]string{"ttl": v}, For: d}
 }
 
 // fleet is two replicators that share a store; what the second applies is

@@ -54,7 +54,7 @@ func TestAPurgeDuringAnOutageIsInForceAtOnce(t *testing.T) {
 func TestPendingChangesMeetOthers(t *testing.T) {
 	withFleet(t, func(f *fleet) {
 		of := func(target, v string) Change {
-			return Change{By: "me", Do: "knobs", Target: target, Cache: map[string]string{"ttl": v}}
+			return Change{By: "me", Do: "cache", Target: target, Cache: map[string]string{"ttl": v}}
 		}
 		elsewhere := func(c Change) {
 			if _, err := f.two.Change(f.ctx, c); err != nil {
@@ -173,7 +173,7 @@ func TestPendingChangesSurviveALossOfTheStore(t *testing.T) {
 
 // longHistory is settings of so many changes; the audit log does not hold the first.
 func longHistory(n int) *Settings {
-	s, _ := (&Settings{}).With(Change{Do: "knobs", Target: "first", Cache: map[string]string{"ttl": "1s"}}, nine)
+	s, _ := (&Settings{}).With(Change{Do: "cache", Target: "first", Cache: map[string]string{"ttl": "1s"}}, nine)
 	for range n {
 		s, _ = s.With(ttl("300s", 0), nine)
 	}

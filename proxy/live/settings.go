@@ -25,7 +25,7 @@ const (
 
 // What a change does, as the API and the audit log spell it.
 const (
-	DoCache     = "knobs"     // set the cache settings of an endpoint
+	DoCache     = "cache"     // set the cache settings of an endpoint
 	DoBreaker   = "breaker"   // hold the breaker of a host, or release it
 	DoPurge     = "purge"     // make the entries of an endpoint stale or gone
 	DoDrop      = "drop"      // remove one entry
@@ -40,7 +40,7 @@ type Settings struct {
 	// Seq is the number of the last change.
 	Seq int64 `json:"seq"`
 	// Cache settings, by endpoint.
-	Cache map[string]CacheSettings `json:"knobs,omitempty"`
+	Cache map[string]CacheSettings `json:"cache,omitempty"`
 	// ByHand is when operators last changed the cache settings of each endpoint: the audit
 	// log forgets it after some hundreds of changes.
 	ByHand map[string]time.Time `json:"by_hand,omitempty"`

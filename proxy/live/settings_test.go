@@ -37,9 +37,9 @@ func after(t *testing.T, changes ...Change) *Settings {
 
 func TestCacheSettingsComeAndGo(t *testing.T) {
 	s := after(t,
-		Change{By: "a", Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": "1h"}},
-		Change{By: "b", Do: "knobs", Target: "60s", Cache: map[string]string{"ttl": "2h"}, For: 10 * time.Minute},
-		Change{By: "c", Do: "knobs", Target: "ip"},
+		Change{By: "a", Do: "cache", Target: "ip", Cache: map[string]string{"ttl": "1h"}},
+		Change{By: "b", Do: "cache", Target: "60s", Cache: map[string]string{"ttl": "2h"}, For: 10 * time.Minute},
+		Change{By: "c", Do: "cache", Target: "ip"},
 	)
 	want := map[string]map[string]string{"60s": {"ttl": "2h"}}
 	if diff := cmp.Diff(want, s.ActiveCache(nine.Add(5*time.Minute))); diff != "" {
@@ -61,8 +61,8 @@ func TestCacheSettingsComeAndGo(t *testing.T) {
 
 func TestUndo(t *testing.T) {
 	s := after(t,
-		Change{Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": "1h"}, For: time.Hour},
-		Change{Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": "2h"}},
+		Change{Do: "cache", Target: "ip", Cache: map[string]string{"ttl": "1h"}, For: time.Hour},
+		Change{Do: "cache", Target: "ip", Cache: map[string]string{"ttl": "2h"}},
 		Change{Do: "breaker", Target: "h", Force: "open"},
 		Change{Do: "purge", Target: "ip"},
 	)
@@ -150,7 +150,7 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 func TestSettingsSurviveJSON(t *testing.T) {
-	s := after(t, Change{Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": "1h"}, For: time.Hour}, Change{Do: "purge", Target: "ip"})
+	s := after(t, Change{Do: "cache", Target: "ip", Cache: map[string]string{"ttl": "1h"}, For: time.Hour}, Change{Do: "purge", Target: "ip"})
 	if diff := cmp.Diff(s, decoded(t, s)); diff != "" {
 		t.Error(diff)
 	}

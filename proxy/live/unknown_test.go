@@ -16,11 +16,11 @@ import (
 // newer are settings of a version that has a field more in every object, and some within
 // objects that this one does not know.
 const newer = `{"seq":2,"new":{"a":[1,{"b":9007199254740993}]},
-	"knobs":{"ip":{"values":{"ttl":"2h"},"new":1}},"by_hand":{"ip":"2026-01-01T00:00:00Z"},"whole":{"60s":{"new":2}},
+	"cache":{"ip":{"values":{"ttl":"2h"},"new":1}},"by_hand":{"ip":"2026-01-01T00:00:00Z"},"whole":{"60s":{"new":2}},
 	"breakers":{"h":{"force":"open","new":3}},"purges":{"ip":{"soft":"2026-01-01T00:00:00Z","new":4}},
 	"orders":[{"seq":2,"at":"2026-01-01T00:00:00Z","do":"drop","target":"ip","key":"ip:k","new":5}],
-	"audit":[{"seq":1,"at":"2026-01-01T00:00:00Z","by":"me","do":"knobs","target":"ip","after":{"values":{"ttl":"2h"},"new":6},"new":7},
-	{"seq":1,"at":"2026-01-01T00:00:00Z","by":"autopilot","do":"knobs","target":"60s"},{"seq":1,"at":"2026-01-01T00:00:00Z","by":"me","do":"breaker","target":"h"},
+	"audit":[{"seq":1,"at":"2026-01-01T00:00:00Z","by":"me","do":"cache","target":"ip","after":{"values":{"ttl":"2h"},"new":6},"new":7},
+	{"seq":1,"at":"2026-01-01T00:00:00Z","by":"autopilot","do":"cache","target":"60s"},{"seq":1,"at":"2026-01-01T00:00:00Z","by":"me","do":"breaker","target":"h"},
 	{"seq":2,"at":"2026-01-01T00:00:00Z","by":"me","do":"drop","target":"ip","note":"ip:k","new":8}]}`
 
 func newerSettings(t *testing.T) *Settings {

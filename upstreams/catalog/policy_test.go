@@ -106,7 +106,7 @@ func TestOffDisablesCaching(t *testing.T) {
 	}
 }
 
-func TestKnobs(t *testing.T) {
+func TestCacheSettings(t *testing.T) {
 	for _, good := range []map[string]string{{}, {"ttl": "1s"}, {"ttl": "365d", "grace": "0s", "negative": "0s", "soft_timeout": "10ms"}, {"target": "old=1%", "autopilot": "1h..2d"}, {"target": "calls=9/h", "autopilot": "off"}} {
 		if err := CheckSettings(good); err != nil {
 			t.Errorf("%v: %v", good, err)

@@ -57,7 +57,7 @@ export function openDialog({ title, body, action, danger, go, done, wide, stays 
   return { open: () => dialog.open && mine === opened, submit, wrong: (e) => point(form, error, e), right: () => clear(form, error) };
 }
 
-const beside = (field) => field.closest(".knob, fieldset") ?? field.closest("label") ?? field;
+const beside = (field) => field.closest(".setting, fieldset") ?? field.closest("label") ?? field;
 
 // mark shows beside a field that was left that its duration is wrong, or no longer that it was.
 function mark(form, error, { dataset, value }) {

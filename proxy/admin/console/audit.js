@@ -2,13 +2,13 @@
 import { change, read } from "./api.js";
 import { notify } from "./ask.js";
 import { badge, button, h, table } from "./dom.js";
-import { knobs } from "./knobs.js";
+import { cacheSettings } from "./cache_settings.js";
 import { t } from "./language.js";
 import { ago, moment, pendingNote, shortDuration, time } from "./text.js";
 
 export const load = async () => (await read("audit")).audit ?? [];
 
-const verbs = { knobs: t("cache settings"), breaker: t("breaker"), purge: t("purge"), drop: t("drop"), reset: t("breaker reset"), restore: t("settings restored"), overtaken: t("overtaken") };
+const verbs = { cache: t("cache settings"), breaker: t("breaker"), purge: t("purge"), drop: t("drop"), reset: t("breaker reset"), restore: t("settings restored"), overtaken: t("overtaken") };
 
 export function view(audit, { refresh }) {
   const undone = new Map(audit.filter((r) => r.undoes).map((r) => [r.undoes, r.seq]));
@@ -60,15 +60,15 @@ function difference(r) {
 }
 
 function state(what, value) {
-  if (!value) return what === "knobs" ? t("as in the file") : t("automatic");
+  if (!value) return what === "cache" ? t("as in the file") : t("automatic");
   const until = value.until ? t(" until {at}", { at: moment(value.until) }) : "";
   if (what === "breaker") return (value.force === "open" ? t("held open") : t("held closed")) + until;
-  return Object.entries(value.values ?? {}).map(([name, v]) => `${knobs[name]?.[0] ?? name} ${shortDuration(v)}`).join(", ") + until;
+  return Object.entries(value.values ?? {}).map(([name, v]) => `${cacheSettings[name]?.[0] ?? name} ${shortDuration(v)}`).join(", ") + until;
 }
 
 function undoCell(r, by, target, refresh) {
   if (by) return badge("plain", "↶", t("undone by #{seq}", { seq: by }));
-  if (r.do !== "knobs" && r.do !== "breaker") return h("span", { class: "soft" }, "–");
+  if (r.do !== "cache" && r.do !== "breaker") return h("span", { class: "soft" }, "–");
   const undo = async () => {
     try {
       const record = await change("POST", `audit/${r.seq}/undo`);

@@ -2,7 +2,7 @@
 import { change, part, read } from "./api.js";
 import { checked, durationField, openDialog, reasonField, Wrong } from "./ask.js";
 import { badge, button, h, svg } from "./dom.js";
-import { knobs, tuned } from "./knobs.js";
+import { cacheSettings, tuned } from "./cache_settings.js";
 import { language, own, t } from "./language.js";
 import { dashboards, grafana } from "./links.js";
 import { find as filtered, list } from "./list.js";
@@ -73,8 +73,8 @@ function rule(e) {
   const live = e.live ?? {};
   const names = [...shown, ...Object.keys(live).filter((name) => !shown.includes(name))];
   return [
-    h("ul", { class: "rule" }, names.map((name) => h("li", { key: name, class: name in live && "live", title: t("{what}; file: {value}", { what: knobs[name]?.[1] ?? name, value: filed(e, name) }) },
-      h("span", { class: "soft" }, `${knobs[name]?.[0] ?? name} `), shortDuration(e.policy[name]), name in live && name in e.base && h("span", { class: "was" }, ` ◆ ${t("file {value}", { value: filed(e, name) })}`)))),
+    h("ul", { class: "rule" }, names.map((name) => h("li", { key: name, class: name in live && "live", title: t("{what}; file: {value}", { what: cacheSettings[name]?.[1] ?? name, value: filed(e, name) }) },
+      h("span", { class: "soft" }, `${cacheSettings[name]?.[0] ?? name} `), shortDuration(e.policy[name]), name in live && name in e.base && h("span", { class: "was" }, ` ◆ ${t("file {value}", { value: filed(e, name) })}`)))),
     h("div", { class: "soft" }, e.daily && t("fresh until its next edition"), e.daily && e.live && " · ",
       e.live && badge("live", "◆", e.live_until ? t("live until {at}", { at: moment(e.live_until) }) : t("live"), t("Changed by an operator"))),
   ];
@@ -83,12 +83,12 @@ function rule(e) {
 function edit(e, refresh) {
   const live = e.live ?? {}, fields = {};
   const row = (name) => {
-    const [label, what] = knobs[name] ?? [name, ""];
+    const [label, what] = cacheSettings[name] ?? [name, ""];
     fields[name] = h("input", { name, type: "text", value: name in live ? shortDuration(live[name]) : "", placeholder: shortDuration(e.base[name]), autocomplete: "off", spellcheck: "false", "data-duration": name, "aria-describedby": `about-${name}` });
-    return h("div", { class: "knob" }, h("label", null, h("span", null, label), fields[name]),
+    return h("div", { class: "setting" }, h("label", null, h("span", null, label), fields[name]),
       h("p", { id: `about-${name}`, class: "soft" }, t("{what}. File: {file}. Current: {current}", { what, file: shortDuration(e.base[name]), current: shortDuration(e.policy[name]) }), name in live && h("span", { class: "was" }, ` ◆ ${t("live")}`), t(".")));
   };
-  const names = [...new Set([...Object.keys(knobs), ...Object.keys(e.policy)])].filter((name) => name in e.policy && !tuned.includes(name));
+  const names = [...new Set([...Object.keys(cacheSettings), ...Object.keys(e.policy)])].filter((name) => name in e.policy && !tuned.includes(name));
   const first = names.slice(0, 4), more = names.slice(4);
   const time = durationField(t("Duration")), reason = reasonField();
   const url = `endpoints/${part(e.name)}/cache`;
@@ -120,7 +120,7 @@ function back(e, url, refresh) {
   openDialog({
     title: t("{name}: back to the file?", { name: e.name }),
     action: t("Back to file"),
-    body: h("ul", null, Object.entries(e.live).map(([name, value]) => h("li", null, `${knobs[name]?.[0] ?? name}: ${shortDuration(value)} → ${filed(e, name)}`))),
+    body: h("ul", null, Object.entries(e.live).map(([name, value]) => h("li", null, `${cacheSettings[name]?.[0] ?? name}: ${shortDuration(value)} → ${filed(e, name)}`))),
     done: refresh,
     async go() {
       const record = await change("DELETE", url);

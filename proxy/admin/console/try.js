@@ -31,7 +31,7 @@ function field(p) {
     ? h("select", { name: p.name, "aria-describedby": id }, !p.required && h("option", { value: "" }, p.default ? t("default: {value}", { value: p.default }) : t("not given")),
       p.choices.map((c) => h("option", { value: c.value }, c[language] && c[language] !== c.value ? `${c.value} – ${c[language]}` : c.value)))
     : h("input", { type: "text", name: p.name, value: p.required ? p.example : "", placeholder: p.default || p.example, autocomplete: "off", spellcheck: "false", "aria-describedby": id });
-  const row = h("div", { class: "knob" }, h("label", null, h("span", { class: "mono" }, p.name), input), h("p", { id, class: "soft" }, p[language], p.required && ` ${t("Required.")}`));
+  const row = h("div", { class: "setting" }, h("label", null, h("span", { class: "mono" }, p.name), input), h("p", { id, class: "soft" }, p[language], p.required && ` ${t("Required.")}`));
   return [p, row, input];
 }
 

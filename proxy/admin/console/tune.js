@@ -7,7 +7,7 @@ import { at, chart, legend } from "./curve.js";
 import { button, h, show } from "./dom.js";
 import { advised, evidence, present, why } from "./evidence.js";
 import { figures } from "./figures.js";
-import { knobs } from "./knobs.js";
+import { cacheSettings } from "./cache_settings.js";
 import { t } from "./language.js";
 import { slider } from "./stops.js";
 import * as target from "./target.js";
@@ -93,5 +93,5 @@ function settings(e, ttl, now, fields) {
 async function apply(e, url, set, time, note) {
   if (Object.keys(set).length === 0) throw new Wrong("ttl", t("Nothing was changed: move the slider, or choose another target."));
   const record = await change("PUT", url, { set, for: time, note });
-  return `${e.name}${t(": ")}${Object.entries(set).map(([name, value]) => `${knobs[name]?.[0] ?? name} ${value}`).join(t(", "))}${record.after?.until ? t(" until {at}", { at: moment(record.after.until) }) : ""}${pendingNote(record)}`;
+  return `${e.name}${t(": ")}${Object.entries(set).map(([name, value]) => `${cacheSettings[name]?.[0] ?? name} ${value}`).join(t(", "))}${record.after?.until ? t(" until {at}", { at: moment(record.after.until) }) : ""}${pendingNote(record)}`;
 }

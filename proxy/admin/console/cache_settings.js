@@ -1,7 +1,7 @@
 // The cache settings, each with its name and its meaning, by how the API spells them.
 import { t } from "./language.js";
 
-export const knobs = {
+export const cacheSettings = {
   ttl: [t("ttl"), t("how long an answer is fresh")],
   grace: [t("grace"), t("then served stale at once and refreshed in the background")],
   stale_if_error: [t("stale if error"), t("then served only if a refresh fails")],
