@@ -49,13 +49,20 @@ func (c *checkCmd) Run(w *process) error {
 	return err
 }
 
-// byPlace are the mistakes by file and line; first those that are in no file.
+// byPlace are the mistakes by file and line; first those that are in no file. In a file, what is missing has no line, and comes
+// last: another mistake may be why.
 func byPlace(err error) []error {
 	all := each(err)
+	line := func(m catalog.Mistake) int {
+		if m.Line == 0 {
+			return math.MaxInt
+		}
+		return m.Line
+	}
 	slices.SortStableFunc(all, func(a, b error) int {
 		x, _ := errors.AsType[catalog.Mistake](a)
 		y, _ := errors.AsType[catalog.Mistake](b)
-		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(line(x), line(y)))
 	})
 	return all
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"sundry/upstreams/lib/longtest"
+
+	"sundry/metrics/words"
 )
 
 // TestLoadBadConfigs has a file for every rule, with what is said of it.
@@ -209,7 +211,7 @@ func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
 		}
 	}
 	few["SUNDRY_LANGUAGE"] = "zh"
-	if _, _, err := call(t, few, "try", "--replay", "ip", "ip=zz"); err == nil || !strings.HasPrefix(err.Error(), "参数 ip 有误：所给的值不是") {
+	if _, _, err := call(t, few, "try", "--replay", "ip", "ip=zz"); !strings.HasPrefix(words.Of(err, words.Text{}).ZH(), "参数 ip 有误：所给的值不是") {
 		t.Error(err)
 	}
 	if _, _, err := call(t, few, "try", "--replay", "60z"); err == nil || !strings.Contains(err.Error(), "did you mean 60s?") {

@@ -145,10 +145,15 @@ func (d *doctorCmd) arguments(set *catalog.Catalog, program string) (names []str
 	if len(apis) > 0 && d.Replay {
 		return nil, nil, words.Errorf("%s: of APIs as they are nothing is recorded, and replay has no network", "%s：原样代理的 API 没有录制，而回放不用网络", words.Names(apis...))
 	}
-	if len(values) > 0 && (len(names) != 1 || len(apis) > 0) {
+	switch {
+	case len(values) == 0:
+		return names, values, nil
+	case len(names) != 1 || len(apis) > 0:
 		return nil, nil, words.Errorf("parameters require exactly one endpoint, such as in %s doctor kd id=YT0000000000001", "给出参数时只能有一个接口，例如 %s doctor kd id=YT0000000000001", program)
 	}
-	return names, values, nil
+	e, _ := set.Get(names[0])
+	_, err = inputOf(e, values)
+	return names, values, err
 }
 
 func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []fixtures.Prospect) error {
@@ -191,7 +196,7 @@ func healthColor(h fixtures.Health) string {
 
 // sourceOf names the source of a finding, with its chain if that is not the main one.
 func sourceOf(f *fixtures.Finding) string {
-	if f.Chain == catalog.MainChain {
+	if f.Chain == catalog.MainChain || f.Chain == "" { // "": of an API
 		return f.Source
 	}
 	return f.Source + " (" + f.Chain + ")"

@@ -37,6 +37,8 @@ func TestExitStatuses(t *testing.T) {
 		{"completion tcsh", statusMisused, `sundry completion: <shell> must be one of "bash","zsh","fish" but got "tcsh"` + "\n", ""},
 		{"help nonsense", statusMisused, `sundry help: unknown command "nonsense"; expected one of serve, `, ""},
 		{"doctor --replay nonsense", statusMisused, `sundry doctor: unknown endpoint "nonsense"`, ""},
+		{"doctor --replay ip ip=abc", statusMisused, "sundry doctor: parameter ip: the value is not an IP address", ""},
+		{"doctor --replay ip ipx=1", statusMisused, `sundry doctor: unknown parameter "ipx" of ip; did you mean ip?`, ""},
 		{"doctor --replay --record", statusMisused, "sundry doctor: --record and --replay exclude each other", ""},
 		{"new x --url http://127.0.0.1:1/ --param x", statusMisused, `sundry new: --param "x": expected name=value, for example id=7` + "\n", ""},
 		{"advise /does/not/exist --ttl x", statusMisused, "sundry advise: --ttl: ", ""},

@@ -70,12 +70,13 @@ func (e *explainCmd) Run(w *process) error {
 	return e.print(w, answer)
 }
 
-// address makes a path of an endpoint and its parameters, as try takes them.
+// address makes a path of the name of an endpoint and its parameters, as try takes them.
 func (e *explainCmd) address(w *process) error {
-	if len(e.Params) == 0 {
+	isName := e.URL != "" && !strings.ContainsAny(e.URL, "/?:")
+	switch {
+	case !isName && len(e.Params) == 0:
 		return nil
-	}
-	if strings.Contains(e.URL, "/") {
+	case !isName:
 		return words.Errorf("%s: expected the name of an endpoint before parameters, such as ip", "%s：参数前应为接口的名称，例如 ip", e.URL)
 	}
 	query := url.Values{}
@@ -87,7 +88,7 @@ func (e *explainCmd) address(w *process) error {
 		query.Set(name, value)
 	}
 	c, _ := e.flags().loadConfig(w, nil) // of mistakes, the catalog tells
-	e.URL = c.BasePath + "/api/" + url.PathEscape(e.URL) + "?" + query.Encode()
+	e.URL = (&url.URL{Path: c.BasePath + "/api/" + e.URL, RawQuery: query.Encode()}).String()
 	return nil
 }
 

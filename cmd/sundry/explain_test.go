@@ -30,6 +30,7 @@ func TestExplainByTheCatalog(t *testing.T) {
 		{"/api/ip?ip=nonsense", "400: parameter ip: |error.type invalid_parameter|ip parameter ip: the value", "form"},
 		{"/api/sfz?11010519491231002X", "400: parameter card is missing|error.type missing_parameter|… ignored", "11010519491231002X"},
 		{"/api/ip", "of the request itself", "127.0.0.1"},
+		{"sjbz", "method pc, by default", "404"},
 		{"/api/sjbz", ", drawn for this request; the next one may get another|method pc, by default", "hit"},
 		{"/api/sjbz?lx=suiji", ", drawn for this request", "suiji"},
 		{"/api/sjbz?lx=fengjing", "lx fengjing", "drawn"},
@@ -124,7 +125,7 @@ func TestExplainMistakes(t *testing.T) {
 	few := onlyIn(t, "ip")
 	few["SUNDRY_ADMIN"] = "127.0.0.1:1"
 	for want, args := range map[string][]string{
-		"expected a URL, or a path with its query":                 {"ip"},
+		"expected a URL, or a path with its query":                 {""},
 		"expected its name and value, such as Accept-Language: de": {"/api/ip", "-H", "nonsense"},
 		`--admin: "localhost": expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/`: {"/api/ip", "--admin", "localhost"},
 		`--admin: "ftp://localhost:1": expected`:    {"/api/ip", "--admin", "ftp://localhost:1"},

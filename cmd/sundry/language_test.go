@@ -102,7 +102,7 @@ func TestTheCommandLineInChinese(t *testing.T) {
 		"try --replay ipp":      "sundry try: 没有接口 ipp；是不是 ip？应为以下之一：dailywp、ip\n",
 		"try --replay ip foo=1": "sundry try: 没有参数 foo（接口 ip）；应为以下之一：ip、type、callback\n",
 		"try --replay ip foo":   `sundry try: 参数“foo”：应为 名称=值` + "\n",
-		"explain ip":            "sundry explain: 应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8\n",
+		"explain :ip":           "sundry explain: 应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8\n",
 		"explain --catalog " + t.TempDir() + " ip ip=8.8.8.8": "\n参数\n  ip        （个人信息，不予显示）\n",
 		"explain ip 8.8.8.8":   "sundry explain: 参数“8.8.8.8”：应为 名称=值\n",
 		"explain /api/ip ip=8": "sundry explain: /api/ip：参数前应为接口的名称，例如 ip\n",

@@ -33,6 +33,7 @@ func (s *server) reloadOnce(why string) (admin.Reloaded, error) {
 // reloadFailed tells of a reload that failed. The error that it returns has words. The caller holds mu.
 func (s *server) reloadFailed(why string, err error) error {
 	s.reload.Success.Set(0)
+	err = errors.Join(byPlace(err)...)
 	for mistake := range strings.SplitSeq(err.Error(), "\n") {
 		s.log.Error("reload failed; the previous configuration and catalog stay in force", "why", why, "error", mistake)
 	}

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -12,7 +12,6 @@ import (
 	"sundry/cache/entry"
 	"sundry/metrics/words"
 	"sundry/proxy/explain"
-	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/redact"
@@ -34,7 +33,7 @@ func (t *tryCmd) Run(w *process) error {
 	if api, ok := l.set.API(t.Endpoint); ok {
 		return t.callAPI(w, l, api)
 	}
-	load, err := t.input(l.set, w.language())
+	load, err := t.input(l.set)
 	if err != nil {
 		return misused(err)
 	}
@@ -50,7 +49,7 @@ func (t *tryCmd) Run(w *process) error {
 	return out.err
 }
 
-func (t *tryCmd) input(set *catalog.Catalog, in i18n.Language) (*catalog.Loader, error) {
+func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Loader, error) {
 	e, ok := set.Get(t.Endpoint)
 	if !ok {
 		return nil, unknownName(set, t.Endpoint)
@@ -61,16 +60,24 @@ func (t *tryCmd) input(set *catalog.Catalog, in i18n.Language) (*catalog.Loader,
 		if !ok {
 			return nil, words.Errorf("parameter %q: expected name=value", "参数%q：应为 名称=值", p)
 		}
-		if err := checkParameter(e, name); err != nil {
-			return nil, err
-		}
 		query.Set(name, value)
+	}
+	input, err := inputOf(e, query)
+	return &catalog.Loader{Input: input}, err
+}
+
+// inputOf reads parameters of the command line as those of callers, but refuses what the endpoint does not have.
+func inputOf(e *catalog.Endpoint, query url.Values) (catalog.Input, error) {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if err := checkParameter(e, name); err != nil {
+			return catalog.Input{}, err
+		}
 	}
 	input, bad := e.Parse(query.Encode(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
 	if bad != nil {
-		return nil, errors.New(in.Of(bad))
+		return input, words.NewError(bad.EN(), bad.ZH())
 	}
-	return &catalog.Loader{Input: input}, nil
+	return input, nil
 }
 
 // checkParameter refuses a parameter that the endpoint does not have: serve would
