@@ -3,8 +3,10 @@ package pages
 import (
 	"bytes"
 	"embed"
+	"html"
 	"html/template"
 	"net/url"
+	"strings"
 	"time"
 
 	"sundry/proxy/site/i18n"
@@ -69,6 +71,8 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 	return template.FuncMap{
 		// say chooses a text of those in English and in Chinese.
 		"say": l.Say,
+		// tell is say, with what stands between backquotes as code.
+		"tell": func(en, zh string) template.HTML { return coded(l.Say(en, zh)) },
 		// lang is the language of the page for the attribute lang.
 		"lang": l.Tag,
 		// sections are the items of the navigation.
@@ -104,6 +108,18 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 		// asset is the link to an asset, by its name without the hash.
 		"asset": s.assets.url,
 	}
+}
+
+// coded is a text in HTML, with what stands between backquotes as code.
+func coded(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(html.EscapeString(text), "`") {
+		if i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(b.String()) //nolint:gosec // it is escaped above
 }
 
 // section is an item of the navigation.
