@@ -92,6 +92,11 @@ func TestTheCommandLineInChinese(t *testing.T) {
 	reply := write(t, dir, "reply.json", `{"text":"a"}`)
 	bad := filepath.Dir(write(t, t.TempDir(), "bad.yaml", "naem: bad\ncache: {ttl: soon}\nparams: 7\n"))
 	grouped := filepath.Dir(write(t, t.TempDir(), "one.yaml", "version: 1\ngroup: txt\n"))
+	addresses := filepath.Dir(write(t, t.TempDir(), "api.yaml", "version: 1\nname: api\nsummary: x\nproxy: {to: foo}\n"))
+	least := "version: 1\nname: least\ngroup: text\nsummary: x\nparams: [{name: n, type: int, min: 5, max: 1, summary: x}]\n" +
+		"cache: {class: keyed, ttl: 1m}\nforms: [{name: json, json: .}]\nsources: [{name: s, http: {url: foo}}]\n"
+	minima := filepath.Dir(write(t, t.TempDir(), "least.yaml", least))
+	syntax := write(t, t.TempDir(), "s.yaml", "log_level: debug\nlimits:\n\trate: 1\n")
 	settings := write(t, t.TempDir(), "s.yaml", "limits: {rate: abc}\nlanguage: fr\ngeo_file: x\nproxy: q\nredis: foo\nlisten: [a]\n")
 	for line, want := range map[string]string{
 		"":                      "sundry: 缺少命令\n  命令：serve、check、|\n  示例：sundry serve --replay\n  详情：sundry help\n",
@@ -119,6 +124,15 @@ func TestTheCommandLineInChinese(t *testing.T) {
 		"check --config " + settings: "/s.yaml:1: limits.rate: “abc”：应为每秒的请求数，从 0.001 到 1000000，0 为不限，例如 20\n|/s.yaml:2: language: “fr”：应为 zh 或 en，例如 en\n" +
 			"|/s.yaml:3: geo_file: “x”：应为以 .mmdb 或 .xdb 结尾的文件，例如 |/s.yaml:4: proxy: 应为 http、https、|/s.yaml:5: redis: 应为 redis://|/s.yaml:6: listen: 应为地址和端口，例如 :8080\n",
 		"check --config /does/not/exist":                                     "设置文件 /does/not/exist：没有这个文件或目录\n",
+		"check --config " + syntax:                                           "/s.yaml:3: 值不能这样开头；缩进应为空格，",
+		"check --catalog " + addresses:                                       "/api.yaml:4: proxy: to: 应为 API 的地址，例如 https://api.example.org 或 http://127.0.0.1:3000/v1，而不是“foo”\n",
+		"check --catalog " + minima:                                          "/least.yaml:5: 参数 n：min 不应大于 max，而这里是 min: 5, max: 1\n|/least.yaml:8: url: 应为 http 或 https 地址，",
+		"serve --to foo":                                                     "sundry serve: --to foo：应为 API 的地址，例如 https://api.example.org 或 http://127.0.0.1:3000/v1\n",
+		"serve --to http://127.0.0.1:1 --replay":                             "sundry serve: --to：不能与 --replay 同时使用；回放时没有网络\n",
+		"explain --admin 127.0.0.1:1 /api/ip":                                "没有运行中的实例：连接被拒绝（可用 --admin 指定别处）；仅按接口目录说明：\n",
+		"advise /nope":                                                       "sundry: /nope：没有这个文件或目录\n",
+		"advise --target old=abc /nope":                                      "sundry advise: --target：“old=abc”：应为 old=2%（旧响应至多这么多）或 calls=100/h（每小时上游调用至多这么多次）\n",
+		"advise --ttl abc /nope":                                             "sundry advise: --ttl：“abc”：应为 1s 到 366d 的时长，例如 90s、6h 或 30d\n",
 		"serve --replay --listen foo":                                        "sundry: --listen: “foo”：应为地址和端口，例如 :8080\n",
 		"serve --replay --admin 0.0.0.0:22040":                               "sundry: --admin: “0.0.0.0:22040”：管理端口不限于本机时须有令牌：请设置 SUNDRY_ADMIN_TOKEN，或在 127.0.0.1 监听\n",
 		"new own --url foo":                                                  "sundry new: --url “foo”：应为 http 或 https 地址，例如 https://api.example.org/v1/joke?id=7\n",

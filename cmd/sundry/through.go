@@ -14,6 +14,7 @@ import (
 	"sundry/cache/policy"
 	"sundry/cache/web"
 	"sundry/cmd/sundry/internal/config"
+	"sundry/metrics/words"
 	"sundry/proxy/through"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
@@ -33,7 +34,7 @@ const (
 // readAPI are the inputs with --to: one API, and no endpoint.
 func readAPI(to string, c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
 	if _, err := catalog.ParseAddress(to); err != nil {
-		return nil, misused(fmt.Errorf("--to %s: %w", to, err))
+		return nil, misused(words.Errorf("--to %s: %s", "--to %s：%s", to, catalog.ErrAddress.Words()))
 	}
 	return &inputs{config: c, files: catalog.FilesOfAPI(apiName, to), secret: memoized(secret), alone: true}, nil
 }
