@@ -136,8 +136,28 @@ func (p *printer) attempt(a upstreams.AttemptReport) {
 	}
 	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, p.w.language().Of(explain.ResultWord(a.Result))), a.Took.Round(time.Millisecond)))
 	if p.failed = a.Err != nil; p.failed && upstreams.KindOf(a.Err) != upstreams.Skipped { // the verdict says it
-		p.row("error", a.Err.Error())
+		p.row("error", p.w.language().Of(whyFailed(a.Err)))
 	}
+}
+
+// whyFailed is what is said of a failed call: its error, in Chinese after what it comes to, if that is known.
+func whyFailed(err error) words.Text {
+	failed, ofSource := errors.AsType[*upstreams.Error](err)
+	refusal, refused := errors.AsType[*upstreams.Refusal](err)
+	what := words.Failure(err)
+	switch {
+	case refused && refusal.Page:
+		what = words.Say("a web page, not the data", "返回的是网页，不是数据")
+	case what.ZH() != what.EN():
+	case ofSource:
+		what = explain.ResultWord(failed.Kind.String())
+	default:
+		return what
+	}
+	if ofSource && failed.Status != 0 {
+		what = words.Sayf("status %d, %s", "状态码 %d，%s", failed.Status, what)
+	}
+	return words.Say(err.Error(), words.Detailed(what, err).ZH())
 }
 
 // failure is what is left to say of a call that failed.
