@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -142,22 +143,19 @@ func (p *printer) attempt(a upstreams.AttemptReport) {
 
 // whyFailed is what is said of a failed call: its error, in Chinese after what it comes to, if that is known.
 func whyFailed(err error) words.Text {
-	failed, ofSource := errors.AsType[*upstreams.Error](err)
-	refusal, refused := errors.AsType[*upstreams.Refusal](err)
+	why := words.Name(err.Error())
 	what := words.Failure(err)
-	switch {
+	refusal, refused := errors.AsType[*upstreams.Refusal](err)
+	failed, ofSource := errors.AsType[*upstreams.Error](err)
+	switch bad := ofSource && failed.Status >= http.StatusBadRequest; {
 	case refused && refusal.Page:
 		what = words.Say("a web page, not the data", "返回的是网页，不是数据")
-	case what.ZH() != what.EN():
-	case ofSource:
-		what = explain.ResultWord(failed.Kind.String())
-	default:
-		return what
+	case what == why && bad:
+		what = words.Sayf("status %d", "状态码 %d", failed.Status)
+	case what == why:
+		return why
 	}
-	if ofSource && failed.Status != 0 {
-		what = words.Sayf("status %d, %s", "状态码 %d，%s", failed.Status, what)
-	}
-	return words.Say(err.Error(), words.Detailed(what, err).ZH())
+	return words.Say(why.EN(), words.Detailed(what, err).ZH())
 }
 
 // failure is what is left to say of a call that failed.

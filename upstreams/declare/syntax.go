@@ -17,7 +17,7 @@ func syntax(message string) words.Text {
 }
 
 // syntaxInChinese has what to do about a mistake, by a part of its message that no other has.
-var syntaxInChinese = map[string]string{
+var syntaxInChinese = map[string]string{ //nolint:gosec // messages about tokens of YAML are none
 	"mapping values are not allowed":              "这里不应有键和值；缩进应为空格且上下对齐，这一行和上一行的键后应为半角冒号加空格，例如 version: 1",
 	"found character that cannot start any token": "值不能这样开头；缩进应为空格，不用制表符；以 @、` 或 % 开头的文本应加引号",
 	"did not find expected ',' or":                "括号没有写完；应有半角逗号或右括号，例如 {en: A, zh: 甲} 或 [a, b]",
