@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
 )
@@ -260,7 +261,7 @@ func (s *Source) checkData(ctx context.Context, data any, r *Reply, env *jq.Env)
 	}
 	checked, err := s.Demands.Check(data, empty)
 	if err != nil {
-		return data, Errorf(Malformed, "the answer is incomplete: %w", err)
+		return data, &Error{Kind: Malformed, Err: words.Because(fmt.Errorf("the answer is incomplete: %w", err), "the answer is incomplete", "响应不完整")}
 	}
 	return checked, nil
 }

@@ -1,11 +1,11 @@
 package advise
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"sundry/metrics/words"
 )
 
 // Target is what an operator wants: at most so many old answers, or at most so many calls.
@@ -19,14 +19,15 @@ type Target struct {
 // Default is the target where none is declared.
 func Default() Target { return Target{Old: 0.02} }
 
-var errTarget = errors.New("expected old=2% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour)")
+var errTarget = words.NewError("expected old=2% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour)",
+	"应为 old=2%（旧响应至多这么多）或 calls=100/h（每小时上游调用至多这么多次）")
 
 // ParseTarget reads old=2% or calls=100/h.
 func ParseTarget(text string) (Target, error) {
 	name, value, _ := strings.Cut(strings.TrimSpace(text), "=")
 	t, err := TargetOf(name, value)
 	if err != nil {
-		return Target{}, fmt.Errorf("target %q: %w", text, err)
+		return Target{}, words.Errorf("target %q: %s", "%q：%s", text, errTarget.Words())
 	}
 	return t, nil
 }

@@ -115,7 +115,8 @@ func (a *adviseCmd) chosen(set *catalog.Catalog) (out []*catalog.Endpoint, err e
 		case !ok:
 			return nil, words.Errorf("--endpoint: %s", "--endpoint：%s", unknownEndpoint(set, name).Words())
 		case !e.Policy.Stores():
-			return nil, fmt.Errorf("--endpoint: %s is not cached, so there is nothing to advise; expected one that has a ttl, such as lishi", name)
+			return nil, words.Errorf("--endpoint: %s is not cached, so there is nothing to advise; expected one that has a ttl, such as lishi",
+				"--endpoint：%s 不缓存，无从建议；应为有 ttl 的接口，例如 lishi", name)
 		}
 		out = append(out, e)
 	}
@@ -155,13 +156,13 @@ func (a *adviseCmd) asked() (ttls []time.Duration, target advise.Target, err err
 	for _, text := range a.TTL {
 		ttl, err := declare.ParseDuration(strings.TrimSpace(text))
 		if err != nil || ttl < time.Second || ttl > longestTTL {
-			return nil, target, fmt.Errorf("--ttl: %q: expected a duration from 1s to 366d, such as 90s, 6h or 30d", text)
+			return nil, target, words.Errorf("--ttl: %q: expected a duration from 1s to 366d, such as 90s, 6h or 30d", "--ttl：%q：应为 1s 到 366d 的时长，例如 90s、6h 或 30d", text)
 		}
 		ttls = append(ttls, ttl)
 	}
 	if a.Target != "" {
 		if target, err = advise.ParseTarget(a.Target); err != nil {
-			return nil, target, fmt.Errorf("--target: %w", err)
+			return nil, target, words.Errorf("--target: %s", "--target：%s", words.Failure(err))
 		}
 	}
 	return ttls, target, nil

@@ -306,7 +306,7 @@ func dependencies() map[string][]string {
 		"upstreams/replay":  {"metrics/words", "upstreams", "upstreams/lib/chinatime", "upstreams/lib/minecraft"},
 		"upstreams/httpsource": {
 			"upstreams", "upstreams/declare", "upstreams/lib/guard", "upstreams/host", "upstreams/jq", "upstreams/lib/pixels", "upstreams/lib/plainjson", "upstreams/lib/redact",
-			"upstreams/lib/sharelink", "upstreams/lib/webpage",
+			"upstreams/lib/sharelink", "upstreams/lib/webpage", "metrics/words",
 		},
 		"upstreams/kinds": {
 			"upstreams", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/favicon", "upstreams/lib/geoip", "upstreams/lib/guard",

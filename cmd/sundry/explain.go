@@ -96,8 +96,8 @@ func (e *explainCmd) address(w *process) error {
 type noInstance struct{ error }
 
 func (n *noInstance) words() words.Text {
-	return words.Sayf("no running instance: %v (--admin names another place); by the catalog alone:",
-		"没有运行中的实例（详情为英文）：%v（可用 --admin 指定别处）；仅按接口目录说明：", n.error)
+	return words.Sayf("no running instance: %s (--admin names another place); by the catalog alone:",
+		"没有运行中的实例：%s（可用 --admin 指定别处）；仅按接口目录说明：", words.Failure(n.error))
 }
 
 func (e *explainCmd) flags() *flags { return &flags{Config: e.Config, Catalog: e.Catalog} }
@@ -135,7 +135,7 @@ func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
 	case status == http.StatusUnauthorized:
 		return nil, errors.New(w.language().Of(tokenRefused(origin)))
 	case json.Unmarshal(body, &refused) != nil || refused.Error == "":
-		return nil, &noInstance{fmt.Errorf("what answers at %s with status %d does not know this call", origin, status)}
+		return nil, &noInstance{words.Errorf("what answers at %s with status %d does not know this call", "%s 的回答（状态码 %d）表明那里没有这个调用", origin, status)}
 	case status == http.StatusBadRequest:
 		return nil, misused(errors.New(refused.Error))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -64,6 +65,8 @@ func inChinese(err error) string {
 		return e.Told().ZH()
 	case words.Teller:
 		return e.Words().ZH()
+	case *fs.PathError:
+		return words.Failure(e).ZH()
 	case interface{ Unwrap() []error }:
 		var lines []string
 		for _, one := range e.Unwrap() {

@@ -86,12 +86,20 @@ func TestCommandsAreExplainedInChinese(t *testing.T) {
 // TestTheCommandLineInChinese: its frames, what is wrong with it, and most of what is wrong in files.
 func TestTheCommandLineInChinese(t *testing.T) {
 	t.Parallel()
-	env := onlyIn(t, "dailywp", "ip")
+	env := onlyIn(t, "60s", "dailywp", "ip")
 	env["SUNDRY_LANGUAGE"], env["SUNDRY_IPINFO_TOKEN"] = "zh", "x"
 	dir := t.TempDir()
 	reply := write(t, dir, "reply.json", `{"text":"a"}`)
 	bad := filepath.Dir(write(t, t.TempDir(), "bad.yaml", "naem: bad\ncache: {ttl: soon}\nparams: 7\n"))
 	grouped := filepath.Dir(write(t, t.TempDir(), "one.yaml", "version: 1\ngroup: txt\n"))
+	addresses := filepath.Dir(write(t, t.TempDir(), "api.yaml", "version: 1\nname: api\nsummary: x\nproxy: {to: foo}\n"))
+	refused := filepath.Dir(write(t, t.TempDir(), "away.yaml", "version: 1\nname: away\ngroup: text\nsummary: x\ncache: {class: shared, ttl: 1m}\n"+
+		"forms: [{name: json, json: .}]\nsources: [{name: s, http: {url: 'http://127.0.0.1:1/'}}]\n"))
+	origin := filepath.Dir(write(t, t.TempDir(), "api.yaml", "version: 1\nname: api\nsummary: x\nproxy: {to: 'http://127.0.0.1:1'}\n"))
+	least := "version: 1\nname: least\ngroup: text\nsummary: x\nparams: [{name: n, type: int, min: 5, max: 1, summary: x}]\n" +
+		"cache: {class: keyed, ttl: 1m}\nforms: [{name: json, json: .}]\nsources: [{name: s, http: {url: foo}}]\n"
+	minima := filepath.Dir(write(t, t.TempDir(), "least.yaml", least))
+	syntax := write(t, t.TempDir(), "s.yaml", "log_level: debug\nlimits:\n\trate: 1\n")
 	settings := write(t, t.TempDir(), "s.yaml", "limits: {rate: abc}\nlanguage: fr\ngeo_file: x\nproxy: q\nredis: foo\nlisten: [a]\n")
 	for line, want := range map[string]string{
 		"":                      "sundry: 缺少命令\n  命令：serve、check、|\n  示例：sundry serve --replay\n  详情：sundry help\n",
@@ -99,7 +107,7 @@ func TestTheCommandLineInChinese(t *testing.T) {
 		"serve --lisen :80":     `sundry serve: 没有选项 --lisen；是不是“--listen”？` + "\n  用法：sundry serve |\n  选项：--help、|\n  示例：sundry serve --replay\n  详情：sundry help serve\n",
 		"serve --to":            "sundry serve: --to：后面应有一个值\n",
 		"try":                   "sundry try: 缺少 <endpoint>\n",
-		"try --replay ipp":      "sundry try: 没有接口 ipp；是不是 ip？应为以下之一：dailywp、ip\n",
+		"try --replay ipp":      "sundry try: 没有接口 ipp；是不是 ip？应为以下之一：dailywp、ip、60s\n",
 		"try --replay ip foo=1": "sundry try: 没有参数 foo（接口 ip）；应为以下之一：ip、type、callback\n",
 		"try --replay ip foo":   `sundry try: 参数“foo”：应为 名称=值` + "\n",
 		"explain :ip":           "sundry explain: 应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8\n",
@@ -112,13 +120,28 @@ func TestTheCommandLineInChinese(t *testing.T) {
 		"try --replay ip ip=8.8.8.8": "数据源 replay:reserved\n  判定             已跳过，用时 |用时 0s\n数据源 replay:qifu\n  请求             GET https://|\n  回复             200 OK|" +
 			"\n  数据             {|\n响应来自 replay:qifu，用时 |\n  type=json：200 application/json; charset=utf-8，378 字节\n",
 		"try --replay dailywp":            "，版次 20|\n其他格式（其数据源链未调用）：type=json、type=text",
-		"check":                           "通过：2 个接口，|个数据源\nSUNDRY_IPINFO_TOKEN  已设置  用于 ip/ipinfo\nSUNDRY_UAPIS_KEY     未设置  不带它调用 ip/uapis\n",
+		"check":                           "通过：3 个接口，|个数据源\nSUNDRY_ALAPI_TOKEN   未设置  停用 60s/alapi\nSUNDRY_IPINFO_TOKEN  已设置  用于 ip/ipinfo\nSUNDRY_UAPIS_KEY     未设置  不带它调用 ip/uapis\n",
 		"check --catalog /does/not/exist": "--catalog: “/does/not/exist”：没有这个文件或目录；应为目录，例如 /etc/sundry/catalog\nsundry: 检查未通过\n",
 		"check --catalog " + bad:          "/bad.yaml:1: 没有键 naem；是不是 name？应为以下之一：version、|/bad.yaml:2: cache.ttl: “soon”不是时长；|/bad.yaml:3: params: 应为列表，而不是 7",
 		"check --catalog " + grouped:      "/one.yaml:2: group: 应为 images、media、lookups、text 之一，或自己的分组，例如 {name: tools, en: Tools, zh: 工具}，而不是“txt”\n",
 		"check --config " + settings: "/s.yaml:1: limits.rate: “abc”：应为每秒的请求数，从 0.001 到 1000000，0 为不限，例如 20\n|/s.yaml:2: language: “fr”：应为 zh 或 en，例如 en\n" +
 			"|/s.yaml:3: geo_file: “x”：应为以 .mmdb 或 .xdb 结尾的文件，例如 |/s.yaml:4: proxy: 应为 http、https、|/s.yaml:5: redis: 应为 redis://|/s.yaml:6: listen: 应为地址和端口，例如 :8080\n",
 		"check --config /does/not/exist":                                     "设置文件 /does/not/exist：没有这个文件或目录\n",
+		"try --catalog " + refused + " away":                                 "\n  错误             连接被拒绝（详情为英文）：s: unavailable: ",
+		"try --replay --replay-fault 60s/60s-mirror=status:503 60s":          "\n  错误             状态码 503（详情为英文）：replay:60s-mirror: unavailable (status 503)",
+		"try --catalog " + origin + " api /x":                                "\n  错误             连接被拒绝（详情为英文）：dial tcp |sundry: api：连接被拒绝（详情为英文）：dial tcp ",
+		"try --replay --catalog " + origin + " api /x":                       "sundry: api：回放时没有网络（详情为英文）：connect to 127.0.0.1:1: there is no network in replay\n",
+		"try --replay --replay-fault 60s/60s-mirror=body:html 60s":           "\n  错误             返回的是网页，不是数据（详情为英文）：replay:60s-mirror: malformed (status 200): ",
+		"try --replay --replay-fault 60s/60s-mirror=body:empty 60s":          "\n  错误             正文是空的（详情为英文）：replay:60s-mirror: malformed (status 200): ",
+		"check --config " + syntax:                                           "/s.yaml:3: 值不能这样开头；缩进应为空格，",
+		"check --catalog " + addresses:                                       "/api.yaml:4: proxy: to: 应为 API 的地址，例如 https://api.example.org 或 http://127.0.0.1:3000/v1，而不是“foo”\n",
+		"check --catalog " + minima:                                          "/least.yaml:5: 参数 n：min 不应大于 max，而这里是 min: 5, max: 1\n|/least.yaml:8: url: 应为 http 或 https 地址，",
+		"serve --to foo":                                                     "sundry serve: --to foo：应为 API 的地址，例如 https://api.example.org 或 http://127.0.0.1:3000/v1\n",
+		"serve --to http://127.0.0.1:1 --replay":                             "sundry serve: --to：不能与 --replay 同时使用；回放时没有网络\n",
+		"explain --admin 127.0.0.1:1 /api/ip":                                "没有运行中的实例：连接被拒绝（可用 --admin 指定别处）；仅按接口目录说明：\n",
+		"advise /nope":                                                       "sundry: /nope：没有这个文件或目录\n",
+		"advise --target old=abc /nope":                                      "sundry advise: --target：“old=abc”：应为 old=2%（旧响应至多这么多）或 calls=100/h（每小时上游调用至多这么多次）\n",
+		"advise --ttl abc /nope":                                             "sundry advise: --ttl：“abc”：应为 1s 到 366d 的时长，例如 90s、6h 或 30d\n",
 		"serve --replay --listen foo":                                        "sundry: --listen: “foo”：应为地址和端口，例如 :8080\n",
 		"serve --replay --admin 0.0.0.0:22040":                               "sundry: --admin: “0.0.0.0:22040”：管理端口不限于本机时须有令牌：请设置 SUNDRY_ADMIN_TOKEN，或在 127.0.0.1 监听\n",
 		"new own --url foo":                                                  "sundry new: --url “foo”：应为 http 或 https 地址，例如 https://api.example.org/v1/joke?id=7\n",

@@ -19,6 +19,7 @@ import (
 	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics"
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/proxy/admin"
 	"sundry/proxy/autopilot"
@@ -137,7 +138,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	}
 	s.observer = advise.NewObserver()
 	if s.cmd.To != "" && s.cmd.Replay {
-		return misused(errors.New("--to: expected without --replay, in which there is no network"))
+		return misused(words.NewError("--to: expected without --replay, in which there is no network", "--to：不能与 --replay 同时使用；回放时没有网络"))
 	}
 	if s.loaded, err = s.readInputs(s.config); err != nil {
 		return err

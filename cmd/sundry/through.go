@@ -14,6 +14,7 @@ import (
 	"sundry/cache/policy"
 	"sundry/cache/web"
 	"sundry/cmd/sundry/internal/config"
+	"sundry/metrics/words"
 	"sundry/proxy/through"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
@@ -33,7 +34,7 @@ const (
 // readAPI are the inputs with --to: one API, and no endpoint.
 func readAPI(to string, c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
 	if _, err := catalog.ParseAddress(to); err != nil {
-		return nil, misused(fmt.Errorf("--to %s: %w", to, err))
+		return nil, misused(words.Errorf("--to %s: %s", "--to %s：%s", to, catalog.ErrAddress.Words()))
 	}
 	return &inputs{config: c, files: catalog.FilesOfAPI(apiName, to), secret: memoized(secret), alone: true}, nil
 }
@@ -73,7 +74,8 @@ func (s *server) newStore(memory int64, reg prometheus.Registerer) (*web.Store, 
 // dialOrigin connects to an origin that the operator named: any address may be meant.
 func (f *flags) dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
 	if f.Replay {
-		return nil, fmt.Errorf("connect to %s: %w", address, through.ErrReplay)
+		cause := fmt.Errorf("connect to %s: %w", address, through.ErrReplay)
+		return nil, words.Because(cause, cause.Error(), "回放时没有网络")
 	}
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }

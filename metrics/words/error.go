@@ -2,8 +2,11 @@ package words
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io/fs"
+	"net"
+	"os"
 	"syscall"
 )
 
@@ -60,23 +63,41 @@ func Detailed(what Text, cause error) Text {
 
 // Failure is what a system says, with Chinese for what it says most often.
 func Failure(err error) Text {
-	path, zh := "", ""
+	path := ""
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		path = file.Path + "："
 	}
+	if zh := failureInChinese(err); zh != "" {
+		return Say(err.Error(), path+zh)
+	}
+	return Say(err.Error(), Of(err, Name(err.Error())).zh)
+}
+
+// failureInChinese is "" for what is not frequent.
+func failureInChinese(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		zh = "没有这个文件或目录"
+		return "没有这个文件或目录"
 	case errors.Is(err, fs.ErrPermission):
-		zh = "没有权限"
+		return "没有权限"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		zh = "连接被拒绝"
-	case errors.Is(err, context.DeadlineExceeded):
-		zh = "超时"
-	default:
-		return Say(err.Error(), Of(err, Name(err.Error())).zh)
+		return "连接被拒绝"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "连接中断"
+	case is[*net.DNSError](err):
+		return "域名解析失败"
+	case is[*tls.CertificateVerificationError](err), is[tls.RecordHeaderError](err), is[tls.AlertError](err):
+		return "TLS 握手或证书有误"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "超时"
 	}
-	return Say(err.Error(), path+zh)
+	return ""
+}
+
+// is reports whether an error is, or wraps, one of the type.
+func is[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
 }
 
 // Of are the words of an error; those of otherwise for one that has none.

@@ -8,7 +8,8 @@ import (
 // TestSpan: what is long is said in minutes, hours or days, and rounded.
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		1500 * time.Millisecond: "1500 毫秒",
+		400 * time.Millisecond:  "400 毫秒",
+		1500 * time.Millisecond: "2 秒",
 		179 * time.Second:       "179 秒",
 		203 * time.Second:       "3 分钟",
 		-203 * time.Second:      "3 分钟",

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -118,7 +117,8 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 }
 
 // ErrAddress means that a text is no address of an API.
-var ErrAddress = errors.New("expected the address of an API such as https://api.example.org, or http://127.0.0.1:3000/v1")
+var ErrAddress = words.NewError("expected the address of an API such as https://api.example.org, or http://127.0.0.1:3000/v1",
+	"应为 API 的地址，例如 https://api.example.org 或 http://127.0.0.1:3000/v1")
 
 // ParseAddress reads the address of an API. The error is ErrAddress.
 func ParseAddress(text string) (*url.URL, error) {
@@ -139,7 +139,7 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 	for _, to := range p.To {
 		u, err := ParseAddress(to.Value)
 		if err != nil {
-			problems.Add(to.Line, "proxy: to: %v, got %q", err, to.Value)
+			problems.Add(to.Line, "proxy: to: %s, got %q", ErrAddress.Words(), to.Value)
 			continue
 		}
 		t := Target{URL: u, Sent: cmp.Or(p.Host.Value, u.Host)}

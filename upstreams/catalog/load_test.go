@@ -81,6 +81,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"summary: {en: Whole., zh: 完整}\n", "", "whole.yaml:2: summary: expected a sentence, for example {en: A joke., zh: 笑话}, or one for both languages"},
 		{"{name: n,", "{name: N,", "whole.yaml:6: param \"N\": expected a name of lower-case letters"},
 		{"type: int, min: 1, max: 9", "type: int", "whole.yaml:6: param n: expected min and max for an int, for example"},
+		{"type: int, min: 1, max: 9", "type: int, min: 9, max: 1", "whole.yaml:6: param n: expected min up to max, got min: 9, max: 1"},
 		{"type: int, min: 1, max: 9", "type: int, min: 1, max: 9, steps: [3, 8]", "whole.yaml:6: param n: steps: expected ascending numbers up to max, for example"},
 		{"type: int,", "", "whole.yaml:6: param n: expected the type of its values"},
 		{`default: "3"`, `default: "10"`, `whole.yaml:6: param n: default "10" is out of range`},

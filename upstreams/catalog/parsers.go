@@ -149,6 +149,10 @@ func (p *Param) intParser(s paramSpec, problems *declare.Problems) {
 		problems.Add(s.Name.Line, "param %s: expected min and max for an int, for example min: 1, max: 100", p.Name)
 		return
 	}
+	if *s.Min > *s.Max {
+		problems.Add(s.Name.Line, "param %s: expected min up to max, got min: %d, max: %d", p.Name, *s.Min, *s.Max)
+		return
+	}
 	if n := len(s.Steps); n > 0 && (!slices.IsSorted(s.Steps) || s.Steps[n-1] < *s.Max) {
 		problems.Add(s.Name.Line, "param %s: steps: expected ascending numbers up to max, for example steps: [16, 32, %d]", p.Name, *s.Max)
 		return

@@ -119,7 +119,7 @@ func (p *Problems) AddYAML(err error) {
 
 // messageOf is that of the type that was decoded into, else that of the library.
 func messageOf(err *yaml.LoadError) words.Text {
-	return words.Of(err.Unwrap(), words.Name(err.Message))
+	return words.Of(err.Unwrap(), syntax(err.Message))
 }
 
 // visit is a node that was compared with a shape. An anchored one is met again

@@ -72,11 +72,18 @@ var chinese = sync.OnceValue(func() map[string]string {
 		"group: %s: expected a title, for example {name: tools, en: Tools, zh: 工具}":                    "group: %s: 应有标题，例如 {name: tools, en: Tools, zh: 工具}",
 		"group: %s has the titles %q and %q, but %q and %q in %s; expected the same in both files":     "group: %s 的标题是%q和%q，而在 %[6]s 中是%[4]q和%[5]q；两个文件中应当相同",
 
+		// Addresses.
+		"proxy: to: %s, got %q": "proxy: to: %s，而不是%q",
+		"proxy: to: expected the address of an API, for example https://api.example.org":                                                                              "proxy: to: 应为 API 的地址，例如 https://api.example.org",
+		"url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:": "url: 应为 http 或 https 地址，主机不用占位符，也不带查询串，例如 https://api.example.org/v1/{id}，而不是%q；参数写在 query: 下",
+		"url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q":                                                     "url: 主机不能用占位符，例如 https://api.example.org/v1/{id}，而不是%q",
+
 		// Parameters and forms.
 		"param %q: expected a name of lower-case letters, digits and underscores, for example page_size": "参数%q：名称应由小写字母、数字和下划线组成，例如 page_size",
 		"param %s: declared twice": "参数 %s 声明了两次",
 		"param %s: expected the type of its values, for example type: string":                                              "参数 %s：应有值的类型，例如 type: string",
 		"param %s: expected min and max for an int, for example min: 1, max: 100":                                          "参数 %s：int 应有 min 和 max，例如 min: 1, max: 100",
+		"param %s: expected min up to max, got min: %d, max: %d":                                                           "参数 %s：min 不应大于 max，而这里是 min: %d, max: %d",
 		"param %s: default %q %s; expected %s":                                                                             "参数 %s：默认值%q%s；可用的值：%s",
 		"param %s: example %q %s; expected %s":                                                                             "参数 %s：示例%q%s；可用的值：%s",
 		"param %s: example: expected a value that the parameter accepts":                                                   "参数 %s：example 应为这个参数接受的值",

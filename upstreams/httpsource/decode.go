@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/pixels"
@@ -44,7 +45,7 @@ func toUTF8(b []byte, e encoding.Encoding) ([]byte, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if e == nil {
 		if !utf8.Valid(b) {
-			return nil, errors.New("body is not UTF-8, and no charset is declared")
+			return nil, words.NewError("body is not UTF-8, and no charset is declared", "正文不是 UTF-8 编码，也没有声明 charset")
 		}
 		return b, nil
 	}
@@ -90,16 +91,18 @@ func DecodeJSON(b []byte) (any, error) {
 	}
 	v, d, err := decodeFirst(b)
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("body as JSON: it is empty")
+		return nil, words.NewError("body as JSON: it is empty", "正文是空的")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("body as JSON: %w", err)
+		return nil, notJSON(fmt.Errorf("body as JSON: %w", err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("body as JSON: there is more text after the value")
+		return nil, notJSON(errors.New("body as JSON: there is more text after the value"))
 	}
 	return v, nil
 }
+
+func notJSON(cause error) error { return words.Because(cause, "body is not JSON", "正文不是 JSON") }
 
 // decodeFirst decodes the first value of a text with encoding/json, and returns the decoder.
 func decodeFirst(b []byte) (v any, d *json.Decoder, err error) {
@@ -114,14 +117,14 @@ func decodeFirst(b []byte) (v any, d *json.Decoder, err error) {
 func decodeJSONP(b []byte) (any, error) {
 	start := bytes.IndexAny(b, "{[")
 	if start < 0 {
-		return nil, errors.New("body as JSONP: it contains no object or array")
+		return nil, notJSON(errors.New("body as JSONP: it contains no object or array"))
 	}
 	if v, ok := plainjson.DecodeFirst(b[start:], maxDepth); ok {
 		return v, nil
 	}
 	v, _, err := decodeFirst(b[start:])
 	if err != nil {
-		return nil, fmt.Errorf("body as JSONP: %w", err)
+		return nil, notJSON(fmt.Errorf("body as JSONP: %w", err))
 	}
 	return v, nil
 }
@@ -137,7 +140,7 @@ func Sniff(b []byte) (*upstreams.Blob, error) {
 		}
 		return &upstreams.Blob{Type: typ, Bytes: b}, nil
 	}
-	return nil, fmt.Errorf("body is not a picture (it looks like %s, %d bytes)", typ, len(b))
+	return nil, words.Errorf("body is not a picture (it looks like %s, %d bytes)", "正文不是图片（像是 %s，%d 字节）", typ, len(b))
 }
 
 // FactsOf is what programs see of a picture: its type, its size in bytes, and its width
@@ -159,7 +162,7 @@ func readAtMost(r io.Reader, length, limit int64) ([]byte, error) {
 	_, err := b.ReadFrom(&io.LimitedReader{R: r, N: limit + 1})
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("reply was cut off: %w", err)}
+		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: words.Because(fmt.Errorf("reply was cut off: %w", err), "reply was cut off", "回复不完整，连接中断")}
 	case err != nil:
 		return nil, err
 	case int64(b.Len()) > limit:
