@@ -185,7 +185,7 @@ func healthColor(h fixtures.Health) string {
 	switch h {
 	case fixtures.Works:
 		return green
-	case fixtures.KeyMissing:
+	case fixtures.KeyMissing, fixtures.Skipped:
 		return uncolored
 	case fixtures.Refused, fixtures.Unreachable, fixtures.Fails, fixtures.Declined:
 		return red

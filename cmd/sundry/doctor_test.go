@@ -397,6 +397,20 @@ func recordedWell(t *testing.T, dir string) {
 	}
 }
 
+// TestWhatDoesNotServeAnInputIsNotAtFault: the doctor skips it, as the service does.
+func TestWhatDoesNotServeAnInputIsNotAtFault(t *testing.T) {
+	t.Parallel()
+	out, _, err := call(t, onlyIn(t, "kd"), "doctor", "--replay", "--json", "kd", "id=YT0000000000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findingsIn(t, out) {
+		if want := map[bool]fixtures.Health{true: fixtures.Skipped, false: fixtures.Works}[f.Source == "cainiao"]; f.Health != want {
+			t.Errorf("%s: %s %v, want %s", f.Source, f.Health, f.Notes, want)
+		}
+	}
+}
+
 func TestDoctorFailsWithoutAWorkingSource(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

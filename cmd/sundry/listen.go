@@ -129,7 +129,8 @@ const windowsInUse = syscall.Errno(10048)
 // cannotListen says what to do if another process listens on the address.
 func (s *server) cannotListen(ctx context.Context, listener, flag, address string, err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, windowsInUse) {
-		return fmt.Errorf("%s listener: %w", listener, err)
+		cause := fmt.Errorf("%s listener: %w", listener, err)
+		return words.Because(cause, cause.Error(), words.Sayf("", "%s %s：无法监听：%s", flag, address, words.Failure(err)).ZH())
 	}
 	example := words.Say(" with "+flag, "（"+flag+"）")
 	if other := nextTo(func(a string) bool { return isFree(ctx, a) }, address, s.config.Listen, s.config.Admin); other != "" {

@@ -125,10 +125,11 @@ func TestMistakesOfAPIs(t *testing.T) {
 	t.Parallel()
 	few := onlyIn(t)
 	for text, want := range map[string]string{
-		"proxy: {to: example.org}":                `weather.yaml:3: proxy: to: expected the address of an API such as https://api.example.org`,
-		"proxy: {to: []}":                         `proxy: to: expected the address of an API, for example https://api.example.org`,
-		"proxy: {}":                               `proxy: to: expected the address of an API, for example https://api.example.org`,
-		"proxy: {to: 'http://a', hosts: ['a b']}": `weather.yaml:3: proxy: hosts: expected a name such as weather.example.org, got "a b"`,
+		"proxy: {to: example.org}":                                   `weather.yaml:3: proxy: to: expected the address of an API such as https://api.example.org`,
+		"proxy: {to: []}":                                            `proxy: to: expected the address of an API, for example https://api.example.org`,
+		"proxyy: {to: 'http://a'}":                                   `weather.yaml:3: unknown key proxyy; did you mean proxy? Expected one of version, name, title, summary, proxy`,
+		"proxy: {}":                                                  `proxy: to: expected the address of an API, for example https://api.example.org`,
+		"proxy: {to: 'http://a', hosts: ['a b']}":                    `weather.yaml:3: proxy: hosts: expected a name such as weather.example.org, got "a b"`,
 		"proxy: {to: 'http://a', cache: {default: {99: 1m}}}":        `proxy: cache: default: expected a status from 200 to 599, for example {404: 10s}, got "99"`,
 		"proxy: {to: 'http://a', cache: {tags: ['a:']}}":             `weather.yaml:3: proxy: cache: tags: expected the name of a field such as User-Agent, got "a:"`,
 		"proxy: {to: 'http://a', cache: {drop: ['[']}}":              `expected the name of a parameter such as gclid, or utm_* for all that begin so, got "["`,

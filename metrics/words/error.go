@@ -82,6 +82,8 @@ func failureInChinese(err error) string {
 		return "没有权限"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "连接被拒绝"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "本机没有这个地址"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "连接中断"
 	case is[*net.DNSError](err):

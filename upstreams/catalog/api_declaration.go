@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"regexp"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -113,7 +114,11 @@ func (addresses) Shape(of func(any) *declare.Shape) *declare.Shape {
 	return &declare.Shape{Kind: declare.Union, Of: []*declare.Shape{of(declare.Text{}), of([]declare.Text{})}}
 }
 
-var proxyKey = regexp.MustCompile(`(?m)^(proxy|"proxy"|'proxy')[ \t]*:`)
+var topKey = regexp.MustCompile(`(?m)^["']?(\w+)["']?[ \t]*:`)
 
 // isAPI reports whether a file declares an API.
-func (f *catalogFile) isAPI() bool { return f.parts == nil && proxyKey.Match(f.data) }
+func (f *catalogFile) isAPI() bool {
+	return f.parts == nil && slices.ContainsFunc(topKey.FindAllSubmatch(f.data, -1), func(key [][]byte) bool {
+		return declare.Nearest(string(key[1]), []string{"proxy"}) != ""
+	})
+}

@@ -191,7 +191,14 @@ func (f *Files) collectFrom(from fs.FS, dir string) error {
 	if err != nil {
 		return err
 	}
-	return eachFile(from, dir, f.addPart, "*/*.yaml")
+	if err := eachFile(from, dir, f.addPart, "*/*.yaml"); err != nil {
+		return err
+	}
+	misnamed := func(_ string, file catalogFile) error {
+		f.stray = append(f.stray, Mistake{file.path, 0, declare.Say("not read: expected a name that ends in .yaml")})
+		return nil
+	}
+	return errors.Join(eachFile(from, dir, misnamed, "*.yml"), eachFile(from, dir, misnamed, "*/*.yml"))
 }
 
 // addPart adds a file of a folder.

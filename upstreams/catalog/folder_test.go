@@ -203,6 +203,9 @@ func TestFoldersThatAreNoEndpoint(t *testing.T) {
 	if err != nil || len(c.Warnings) != 1 || !strings.HasSuffix(c.Warnings[0].Error(), "alone/one.yaml: not read: there is no endpoint.yaml beside it, the file about the endpoint as a whole") {
 		t.Errorf("%v, %v", c.Warnings, err)
 	}
+	if c, err = loadFiles(t, map[string]string{"joke.yml": "x"}, ""); err != nil || len(c.Warnings) != 1 || !strings.HasSuffix(c.Warnings[0].Error(), "joke.yml: not read: expected a name that ends in .yaml") {
+		t.Errorf("%v, %v", c.Warnings, err)
+	}
 	files := parted()
 	files["parted.yaml"] = strings.ReplaceAll(whole, "whole", "parted")
 	if _, err = loadFiles(t, files, ""); err == nil || !strings.Contains(err.Error(), "parted/endpoint.yaml: expected a file or a folder of an endpoint; there is ") {

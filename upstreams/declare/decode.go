@@ -228,6 +228,10 @@ func (c *checker) merged(path string, n *yaml.Node, s *Shape) {
 // unknown adds a key of a mapping that the shape does not have. A misspelt one is read as what is meant, so that nothing is told
 // that only follows from it; ok is false where nothing is, or the mapping has that as well.
 func (c *checker) unknown(path string, name, of *yaml.Node, s *Shape) (ok bool) {
+	if strings.Contains(name.Value, "：") {
+		c.problems.Add(name.Line, "unknown key %s%s; expected an ASCII colon and a space after a key, such as ttl: 1h", name.Value, in(path))
+		return
+	}
 	c.problems.Add(name.Line, "unknown key %s%s%s", name.Value, in(path), Expected(name.Value, s.names()))
 	meant := Nearest(name.Value, s.names())
 	for i := 0; i < len(of.Content); i += 2 {

@@ -61,6 +61,7 @@ func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"paramz: []":                              "1: unknown key paramz; did you mean params? " + capital,
 		"nothing: 1":                              "1: unknown key nothing; " + top,
+		"{params：1}":                              "1: unknown key params：1; expected an ASCII colon and a space after a key, such as ttl: 1h",
 		"params: [{name: a}, {nam: b}]":           "1: unknown key nam in params[1]; did you mean name? Expected one of name, min, rest",
 		"params: {name: a}":                       "1: params: expected a list, got a mapping",
 		"params: a":                               `1: params: expected a list, got the text "a"`,

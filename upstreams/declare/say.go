@@ -28,7 +28,7 @@ var chinese = sync.OnceValue(func() map[string]string {
 		"; for example %s":                    "；例如 %s",
 		"unknown key %s%s%s":                  "没有键 %s%s%s",
 		"unknown key %s%s":                    "没有键 %s%s",
-		"%sexpected keys with values":         "%s应有键和值",
+		"%sexpected keys with values":         "%s应有键和值，中间为半角冒号加空格",
 		"%s: unknown endpoint or source%s":    "没有接口或数据源 %s%s",
 		" in %s":                              "（在 %s 中）",
 		"key %s: set twice, first in line %d": "键 %s 设置了两次，第一次在第 %d 行",
@@ -64,6 +64,11 @@ var chinese = sync.OnceValue(func() map[string]string {
 		"endpoints: %s: not an endpoint%s":                                                           "endpoints: 没有接口 %s%s",
 		"uses: there is no shared/%s.yaml%s":                                                         "uses: 没有 shared/%s.yaml%s",
 		"cache: class: expected shared (few keys that all callers ask for), keyed (keys from callers' input) or computed (keys from callers' input, answers computed here), got nothing": "cache: class: 没有设置；应为 shared（人人都要的少数键）、keyed（键随调用者的输入而变）或 computed（键随输入而变，响应在本地计算）",
+
+		// What is not read, or seems to be another key than it was to be.
+		"unknown key %s%s; expected an ASCII colon and a space after a key, such as ttl: 1h": "没有键 %s%s；键后应为半角冒号加空格，例如 ttl: 1h",
+		"not read: expected a name that ends in .yaml":                                       "未读取：文件名应以 .yaml 结尾",
+		"not read: there is no %s beside it, the file about the endpoint as a whole":         "未读取：旁边没有 %s，即这个接口的主文件",
 
 		// Its group.
 		"group: expected one of %s, or one of your own as in {name: tools, en: Tools, zh: 工具}, got %q": "group: 应为 %s 之一，或自己的分组，例如 {name: tools, en: Tools, zh: 工具}，而不是%q",

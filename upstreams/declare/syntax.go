@@ -21,11 +21,12 @@ func syntaxInChinese() map[string]string {
 	return map[string]string{ //nolint:gosec // messages about tokens of YAML are none
 		"mapping values are not allowed":              "这里不应有键和值；缩进应为空格且上下对齐，这一行和上一行的键后应为半角冒号加空格，例如 version: 1",
 		"found character that cannot start any token": "值不能这样开头；缩进应为空格，不用制表符；以 @、` 或 % 开头的文本应加引号",
+		"found a tab character":                       "缩进应为空格，不用制表符",
 		"did not find expected ',' or":                "括号没有写完；应有半角逗号或右括号，例如 {en: A, zh: 甲} 或 [a, b]",
 		"did not find expected node content":          "这里缺少值；括号应成对，例如 {en: A, zh: 甲} 或 [a, b]",
 		"found unexpected end of stream":              "文本没有写完；引号应成对，例如 name: \"a\"",
 		"UTF-8 octet":                                 "文件不是 UTF-8 编码；应存为 UTF-8",
-		"could not find expected ':'":                 "键后缺少冒号；应为半角冒号加空格，例如 version: 1",
+		"could not find expected ':'":                 "这一行或上一行的键后缺少冒号；应为半角冒号加空格，例如 version: 1",
 		"did not find expected '-' indicator":         "列表的每一项都应以 - 开头，且上下对齐",
 		"did not find expected key":                   "这里应为键；同一层的键应上下对齐，缩进用空格；值中有引号或括号的，整个值应加引号",
 		"unknown anchor":                              "没有这个锚点；以 * 开头的文本应加引号",

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -56,17 +55,21 @@ func (f *Fault) set(item string) (err error) {
 	switch name {
 	case "error":
 		f.Error, err = strconv.ParseFloat(value, 64)
-		if err == nil && (f.Error < 0 || f.Error > 1) {
+		if err != nil || f.Error < 0 || f.Error > 1 {
 			err = words.NewError("expected a share of the calls from 0 to 1, for example error:0.3", "应为调用中失败的比例，从 0 到 1，例如 error:0.3")
 		}
 	case "status":
-		f.Status, err = strconv.Atoi(value)
+		if f.Status, err = strconv.Atoi(value); err != nil {
+			err = words.NewError("expected a status, for example status:503", "应为状态码，例如 status:503")
+		}
 	case "body":
 		if f.Body = value; value != "empty" && value != "html" {
 			err = words.NewError("expected body:empty or body:html", "应为 body:empty 或 body:html")
 		}
 	case "latency":
-		f.Latency, err = time.ParseDuration(value)
+		if f.Latency, err = time.ParseDuration(value); err != nil {
+			err = words.NewError("expected a duration, for example latency:800ms", "应为时长，例如 latency:800ms")
+		}
 	default:
 		err = words.NewError("expected error:SHARE, status:CODE, body:empty, body:html or latency:DURATION", "应为 error:比例、status:状态码、body:empty、body:html 或 latency:时长")
 	}
@@ -107,5 +110,5 @@ func (f *Fault) reply() (*RoundTrip, error) {
 	case f.Status != 0:
 		return &RoundTrip{Status: f.Status}, nil
 	}
-	return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: errors.New("injected fault: connection refused")}
+	return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: words.NewError("injected fault: connection refused", "注入的故障：连接被拒绝")}
 }

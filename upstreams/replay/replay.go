@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/chinatime"
 	"sundry/upstreams/lib/minecraft"
@@ -191,7 +192,7 @@ func (n *Network) find(position upstreams.Position, url, sent string) (*RoundTri
 		}
 	}
 	if best == nil {
-		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s", place(position))}
+		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: words.Errorf("replay: no exchange recorded for %s", "回放：没有 %s 的录制；真正调用时去掉 --replay", place(position))}
 	}
 	return best, nil
 }
