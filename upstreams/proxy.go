@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"sundry/metrics/words"
+	"sundry/upstreams/declare"
 )
 
 // Proxy is a proxy for requests to declared hosts, or the order to use none.
@@ -20,7 +21,7 @@ type Proxy struct{ url *url.URL } // nil: none
 const directly = "direct"
 
 // errProxy says what is expected, without the value: it may hold a password.
-var errProxy = words.NewError("expected the URL of an http, https, socks5 or socks5h proxy, such as socks5://127.0.0.1:1080, or direct", "应为 http、https、socks5 或 socks5h 代理的 URL，例如 socks5://127.0.0.1:1080，或 direct")
+var errProxy = words.NewError("expected the URL of an http, https, socks5 or socks5h proxy, such as socks5://127.0.0.1:1080, or direct", "应为 http、https、socks5 或 socks5h 代理的 URL（冒号和点用半角），例如 socks5://127.0.0.1:1080，或 direct")
 
 // ParseProxy reads the URL of a proxy, which may have a user and a password, or
 // direct.
@@ -29,7 +30,7 @@ func ParseProxy(s string) (Proxy, error) {
 		return Proxy{}, nil
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) ||
+	if err != nil || u.Hostname() == "" || declare.HasWideSign(u.Host) || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) ||
 		u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return Proxy{}, errProxy
 	}

@@ -173,7 +173,7 @@ func viewsOf(log *requestlog.Log, ttls []time.Duration, target advise.Target) []
 	views := []advise.View{}
 	for _, e := range log.Endpoints {
 		if e.Requests > 0 {
-			views = append(views, viewOf(e, ttls, cmp.Or(target, e.Target, advise.Default())))
+			views = append(views, viewOf(e, ttls, cmp.Or(target, e.Target, advise.Default()), log.Counts.Fills > 0))
 		}
 	}
 	slices.SortFunc(views, func(a, b advise.View) int {
@@ -182,8 +182,8 @@ func viewsOf(log *requestlog.Log, ttls []time.Duration, target advise.Target) []
 	return views
 }
 
-// viewOf chooses among the TTLs around the present one, and shows these, or others.
-func viewOf(e *requestlog.Endpoint, ttls []time.Duration, target advise.Target) advise.View {
+// viewOf chooses among the TTLs around the present one, and shows these, or others. fills: the logs have some.
+func viewOf(e *requestlog.Endpoint, ttls []time.Duration, target advise.Target, fills bool) advise.View {
 	past, policy := e.Seen.Past(), &e.Policy
 	a := past.Advise(policy, advise.Ladder(policy.TTL), target)
 	if ttls != nil || len(a.Rules) == 0 { // none to choose from: a timetable alone
@@ -191,7 +191,7 @@ func viewOf(e *requestlog.Endpoint, ttls []time.Duration, target advise.Target) 
 		slices.Sort(shown)
 		a.Rules = past.Advise(policy, slices.Compact(shown), target).Rules
 	}
-	if policy.TTL > 0 && a.TTL == 0 && a.Evidence.Refreshes == 0 && target.Old > 0 {
+	if !fills && policy.Until == nil && policy.TTL > 0 && a.TTL == 0 && target.Old > 0 {
 		a.Reason = words.Say("the log does not say what refreshes found, so calls alone are known; expected a log of Sundry, or a target such as --target calls=100/h",
 			"日志没有记录刷新的结果，因此只知道调用次数；请提供 Sundry 的日志，或使用 --target calls=100/h 这样的目标")
 	}

@@ -328,6 +328,19 @@ func TestAdviseMistakes(t *testing.T) {
 	}
 }
 
+// TestAYoungLogIsOneOfSundry: it has fills, and no refreshes yet; a log of nginx has neither.
+func TestAYoungLogIsOneOfSundry(t *testing.T) {
+	t.Parallel()
+	const sundry, nginx = "time=2026-03-01T00:00:00Z msg=fill endpoint=own outcome=first key=01\ntime=2026-03-01T00:00:00Z msg=request endpoint=own outcome=miss key=01\n",
+		`192.0.2.1 - - [01/Mar/2026:00:00:00 +0000] "GET /api/own?id=1 HTTP/1.1" 200 1` + "\n"
+	for text, want := range map[string]string{sundry: "refreshes seen: 0, too few to advise", nginx: "expected a log of Sundry"} {
+		got := adviseJSON(t, "--catalog", ownCatalog(t), write(t, t.TempDir(), "own.log", text))
+		if why := got.Endpoints[0].Reason; !strings.Contains(why, want) {
+			t.Errorf("%q, want %q", why, want)
+		}
+	}
+}
+
 // BenchmarkAdvise is the whole way of a line: ten million of them have to take less than a
 // minute.
 func BenchmarkAdvise(b *testing.B) {

@@ -126,6 +126,7 @@ func TestMistakesOfAPIs(t *testing.T) {
 	few := onlyIn(t)
 	for text, want := range map[string]string{
 		"proxy: {to: example.org}":                                   `weather.yaml:3: proxy: to: expected the address of an API such as https://api.example.org`,
+		"proxy: {to: 'http://127.0.0.1：80'}":                         `weather.yaml:3: proxy: to: expected the address of an API such as https://api.example.org`,
 		"proxy: {to: []}":                                            `proxy: to: expected the address of an API, for example https://api.example.org`,
 		"proxyy: {to: 'http://a'}":                                   `weather.yaml:3: unknown key proxyy; did you mean proxy? Expected one of version, name, title, summary, proxy`,
 		"proxy: {}":                                                  `proxy: to: expected the address of an API, for example https://api.example.org`,

@@ -118,12 +118,12 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 
 // ErrAddress means that a text is no address of an API.
 var ErrAddress = words.NewError("expected the address of an API such as https://api.example.org, or http://127.0.0.1:3000/v1",
-	"应为 API 的地址，例如 https://api.example.org 或 http://127.0.0.1:3000/v1")
+	"应为 API 的地址（冒号和点用半角），例如 https://api.example.org 或 http://127.0.0.1:3000/v1")
 
 // ParseAddress reads the address of an API. The error is ErrAddress.
 func ParseAddress(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || declare.HasWideSign(u.Host) || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, ErrAddress
 	}
 	return u, nil

@@ -80,7 +80,7 @@ var chinese = sync.OnceValue(func() map[string]string {
 		// Addresses.
 		"proxy: to: %s, got %q": "proxy: to: %s，而不是%q",
 		"proxy: to: expected the address of an API, for example https://api.example.org":                                                                              "proxy: to: 应为 API 的地址，例如 https://api.example.org",
-		"url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:": "url: 应为 http 或 https 地址，主机不用占位符，也不带查询串，例如 https://api.example.org/v1/{id}，而不是%q；参数写在 query: 下",
+		"url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:": "url: 应为 http 或 https 地址（冒号和点用半角），主机不用占位符，也不带查询串，例如 https://api.example.org/v1/{id}，而不是%q；参数写在 query: 下",
 		"url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q":                                                     "url: 主机不能用占位符，例如 https://api.example.org/v1/{id}，而不是%q",
 
 		// Parameters and forms.

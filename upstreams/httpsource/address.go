@@ -65,7 +65,7 @@ func (f *fetcher) setBase(u *url.URL) {
 // fragment.
 func parseAddress(s string) (*url.URL, bool) {
 	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+	if err != nil || u.Hostname() == "" || declare.HasWideSign(u.Host) || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return nil, false
 	}
 	return u, true

@@ -145,6 +145,10 @@ base: &base
 	if _, err := load(file, nil); err == nil {
 		t.Error("an unknown key with an anchor was accepted")
 	}
+	file = write(t, t.TempDir(), "sundry.yaml", "redis: {url: redis://a}\n")
+	if _, err := load(file, nil); err == nil || !strings.Contains(err.Error(), "sundry.yaml:1: redis: expected redis://[user:password@]host:port/0") {
+		t.Error(err)
+	}
 	file = write(t, t.TempDir(), "sundry.yaml", `
 redis:
 limits: &limits {rate: 3, burst: 4}

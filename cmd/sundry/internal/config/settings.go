@@ -72,6 +72,10 @@ func (s *setting) mistake(value string, err error) words.Text {
 
 // wants says what is allowed, with an example.
 func (s *setting) wants() words.Text {
+	if s.expected.IsZero() { // whoever reads it says so
+		err := s.read(&Config{}, "{}")
+		return words.Of(err, words.Name(err.Error()))
+	}
 	return words.Say("expected "+s.expected.EN()+", such as "+s.example, words.Join("应为", s.expected.ZH(), "，例如 ", s.example))
 }
 
