@@ -210,6 +210,12 @@ func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}
+	dir := t.TempDir()
+	write(t, dir, "locked.yaml", "version: 1\nname: locked\ngroup: text\nsummary: {en: A test., zh: 测试}\ncache: {class: shared, ttl: 1h}\nforms: [{name: json, json: .}]\n"+
+		"sources: [{name: one, secrets: {key: SUNDRY_LOCKED_KEY}, http: {url: 'http://127.0.0.1:1/', query: {key: $secrets.key}}}]\n")
+	if _, _, err := call(t, few, "try", "--catalog", dir, "locked"); err == nil || err.Error() != "locked: each of its sources needs a key; set SUNDRY_LOCKED_KEY" {
+		t.Error(err)
+	}
 	few["SUNDRY_LANGUAGE"] = "zh"
 	if _, _, err := call(t, few, "try", "--replay", "ip", "ip=zz"); !strings.HasPrefix(words.Of(err, words.Text{}).ZH(), "参数 ip 有误：所给的值不是") {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,10 +46,22 @@ func (t *tryCmd) Run(w *process) error {
 	start := time.Now()
 	content, err := load.Load(w.ctx, false)
 	if err != nil {
-		return out.failure(t.Endpoint, err)
+		return cmp.Or(keysMissing(t.Endpoint, chain), out.failure(t.Endpoint, err))
 	}
 	out.content(&content, time.Since(start))
 	return out.err
+}
+
+// keysMissing says which variables hold the keys of a chain's sources, of which none can be called without; nil: one can.
+func keysMissing(endpoint string, chain *catalog.Chain) error {
+	var variables []string
+	for _, s := range chain.Declared {
+		if s.Missing == "" {
+			return nil
+		}
+		variables = append(variables, s.Missing)
+	}
+	return words.Errorf("%s: each of its sources needs a key; set %s", "%s：数据源都缺少密钥；请设置 %s", endpoint, words.Names(variables...))
 }
 
 func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Loader, error) {

@@ -70,6 +70,11 @@ var chinese = sync.OnceValue(func() map[string]string {
 		"not read: expected a name that ends in .yaml":                                       "未读取：文件名应以 .yaml 结尾",
 		"not read: there is no %s beside it, the file about the endpoint as a whole":         "未读取：旁边没有 %s，即这个接口的主文件",
 
+		// A recorded exchange that a file answers differently.
+		"%s: %s, but source %s makes it %s; expected the map to make what is wanted, or the file to have what it makes": "%s: 这里是 %s，而数据源 %s 得到 %s；应改 map，或把本文件改成得到的值（改了 map 之后通常如此）",
+		"source %s: %s: want: %s, but it is %v; expected a map and rules that fit the reply, or want: %s":               "数据源 %s：%s：want: %s，而实际为（详情为英文）%v；map 和规则应与回复相符，或改为 want: %s",
+		"source %s: map: %s%s is not declared below fields%s":                                                           "数据源 %s：map 得到的 %s%s 没有在 fields 中声明%s",
+
 		// Its group.
 		"group: expected one of %s, or one of your own as in {name: tools, en: Tools, zh: 工具}, got %q": "group: 应为 %s 之一，或自己的分组，例如 {name: tools, en: Tools, zh: 工具}，而不是%q",
 		"group: %s is built in, with its own titles; expected group: %s, or another name":              "group: %s 是内置的分组，有自己的标题；应为 group: %s，或换一个名称",
