@@ -76,10 +76,7 @@ func serverOn(b testing.TB, limits Limits, files map[string]string, store cache.
 	reg := prometheus.NewRegistry()
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: upstreams.NewTransport(), Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
-	var err error
-	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas); err != nil {
-		b.Fatal(err)
-	}
+	env.Metrics = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas)
 	dir := b.TempDir()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -218,7 +215,7 @@ func TestRefusalsAreCheap(t *testing.T) {
 func BenchmarkKey(b *testing.B) {
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
-	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
+	env.Metrics = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		b.Fatal(err)

@@ -95,10 +95,7 @@ func newFront(t testing.TB, files map[string]string, options ...option) *front {
 		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
 		Hosts: host.Hosts{Config: host.Config{Open: 300 * time.Millisecond}},
 	}
-	var err error
-	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas); err != nil {
-		t.Fatal(err)
-	}
+	env.Metrics = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
 	store, err := cache.New(cache.Config{Memory: 32 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -245,10 +242,7 @@ var cases = sync.OnceValue(func() []*fixtures.Case {
 })
 
 var exchanges = sync.OnceValue(func() []*replay.Exchange {
-	env, err := envtest.Bare()
-	if err != nil {
-		panic(err)
-	}
+	env := envtest.Bare()
 	env.Data, env.Replay = catalog.Data(""), replay.New(nil)
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {

@@ -36,7 +36,7 @@ func askedOf(t testing.TB, params string) *catalog.Endpoint {
 	t.Helper()
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
-	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
+	env.Metrics = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "asked.yaml"), []byte(askedFile(params)), 0o600); err != nil {
 		t.Fatal(err)

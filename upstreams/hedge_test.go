@@ -66,10 +66,7 @@ type hedged struct {
 func newHedged(t *testing.T, change ...func(first, second *SourceConfig)) *hedged {
 	t.Helper()
 	h := &hedged{t: t, env: &Environment{}}
-	var err error
-	if h.env.Metrics, err = NewMetrics(prometheus.NewRegistry(), &h.env.Hosts, &h.env.Quotas); err != nil {
-		t.Fatal(err)
-	}
+	h.env.Metrics = NewMetrics(prometheus.NewRegistry(), &h.env.Hosts, &h.env.Quotas)
 	one := SourceConfig{Declared: "first", Timeout: 3 * time.Second, Hedge: true, Kind: Compiled{Fetch: h.first.Fetch, Host: h.env.Hosts.Get("first"), Remote: true, Repeatable: true}}
 	two := SourceConfig{Declared: "second", Timeout: 3 * time.Second, Kind: Compiled{Fetch: h.second.Fetch, Host: h.env.Hosts.Get("second"), Remote: true, Repeatable: true}}
 	for _, f := range change {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/metrics"
 	"sundry/upstreams/host"
@@ -24,12 +25,13 @@ type Metrics struct {
 
 // NewMetrics declares them and, with a registerer, registers them together
 // with collectors of the hosts' breakers and of the quotas.
-func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts, quotas *host.Quotas) (*Metrics, error) {
+func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts, quotas *host.Quotas) *Metrics {
+	register := promauto.With(reg)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "upstream", Name: name, Help: help}, labels)
+		return register.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "upstream", Name: name, Help: help}, labels)
 	}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "upstream", Name: name, Help: help}, labels)
+		return register.NewGaugeVec(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "upstream", Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
 		attempts:    counter("attempts_total", "Calls of a source, by result.", "endpoint", "source", "result"),
@@ -39,21 +41,16 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts, quotas *host.Quota
 		drift:       gauge("reply_drift", "Fields that programs read of a source's replies and that are not as known, by change; none until a reply was looked at.", "endpoint", "source", "change"),
 		withheld:    counter("withheld_refreshes_total", "Refreshes that were not made because the source has little of its quota left, which is kept for requests without a copy.", "endpoint", "source"),
 		hedges:      counter("hedges_total", "Sources asked because the one before was slow, by result: won: their answer was used; lost: the slow one answered; failed; refused: not asked, because the budget was used up.", "result"),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: register.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: metrics.Namespace, Subsystem: "upstream", Name: "attempt_duration_seconds",
 			Help:    "Duration of calls of a source, whatever their result.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"endpoint", "source"}),
 	}
-	if reg == nil {
-		return m, nil
+	if reg != nil {
+		reg.MustRegister(host.NewCollector(hosts, quotas))
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.lastResorts, m.answered, m.drift, m.withheld, m.hedges, host.NewCollector(hosts, quotas)} {
-		if err := reg.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+	return m
 }
 
 type sourceMetrics struct {

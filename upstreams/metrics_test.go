@@ -12,10 +12,7 @@ import (
 )
 
 func TestLastAnswerIsOfAnswersOnly(t *testing.T) {
-	m, err := NewMetrics(prometheus.NewRegistry(), &host.Hosts{}, &host.Quotas{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewMetrics(prometheus.NewRegistry(), &host.Hosts{}, &host.Quotas{})
 	for _, c := range []struct {
 		result string
 		counts bool
@@ -38,10 +35,7 @@ func TestLastAnswerIsOfAnswersOnly(t *testing.T) {
 // TestSkippedSourcesHaveNoDuration: they are not called, and their zeros would
 // make a slow source look fast.
 func TestSkippedSourcesHaveNoDuration(t *testing.T) {
-	m, err := NewMetrics(prometheus.NewRegistry(), &host.Hosts{}, &host.Quotas{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewMetrics(prometheus.NewRegistry(), &host.Hosts{}, &host.Quotas{})
 	s := NewSource("e", SourceConfig{Declared: "s"}, &Environment{Metrics: m})
 	_ = s.notAsked(&Error{Kind: Skipped}, nil)
 	if n := histogramCount(t, m.duration.WithLabelValues("e", "s")); n != 0 {
@@ -71,10 +65,7 @@ func histogramCount(t *testing.T, o prometheus.Observer) uint64 {
 
 // TestResultsAtZero: a series of each source, so only what its alerts are about.
 func TestResultsAtZero(t *testing.T) {
-	m, err := NewMetrics(nil, &host.Hosts{}, &host.Quotas{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := NewMetrics(nil, &host.Hosts{}, &host.Quotas{})
 	m.source("e", "s")
 	if n := testutil.CollectAndCount(m.attempts); n != 7 {
 		t.Errorf("%d results", n)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -106,14 +105,12 @@ func newEnvironment(f *flags, c *config.Config, getenv func(string) (string, boo
 		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Panics: p, Data: catalog.Data(c.Catalog),
 	}
 	env.Budget.Limit = int64(c.ReplyMemory)
-	var err error
-	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas); err != nil {
-		return nil, fmt.Errorf("upstreams: metrics: %w", err)
-	}
+	env.Metrics = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas)
 	refused := promauto.With(reg).NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "guard", Name: "refused_total",
 		Help: "Refused connections to forbidden addresses of caller-supplied targets."})
 	env.Guard = guard.New(guard.Config{Refused: refused, Panics: p})
 	configure(env, c)
+	var err error
 	if env.GeoFile, err = openGeo(c, nil); err != nil {
 		return nil, err
 	}

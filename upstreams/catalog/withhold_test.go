@@ -90,10 +90,7 @@ func scarce(t *testing.T, reg *prometheus.Registry, perMinute int) (fetch func(n
 	t.Helper()
 	text := strings.NewReplacer("max: 9", "max: 1000000", "ttl: 1h", "ttl: 1m, grace: 1h, jitter: 0", "computed: {}", fmt.Sprintf("computed: {}\n    rate: %d/1m", perMinute)).Replace(whole)
 	env := testEnvironment(t, nil)
-	var err error
-	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas); err != nil {
-		t.Fatal(err)
-	}
+	env.Metrics = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas)
 	set, err := loadIn(t, "whole", text, env)
 	if err != nil {
 		t.Fatal(err)

@@ -16,21 +16,17 @@ import (
 // finds nothing.
 func New(t testing.TB) *upstreams.Environment {
 	t.Helper()
-	env, err := Bare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := Bare()
 	env.Transport = http.NewFileTransportFS(os.DirFS(t.TempDir()))
 	return env
 }
 
 // Bare makes one without a transport either, for what several tests share.
-func Bare() (*upstreams.Environment, error) {
+func Bare() *upstreams.Environment {
 	env := &upstreams.Environment{
 		Guard:  guard.New(guard.Config{}),
 		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
 	}
-	var err error
-	env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
-	return env, err
+	env.Metrics = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
+	return env
 }

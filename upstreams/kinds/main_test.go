@@ -20,10 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func environment(t testing.TB) *upstreams.Environment {
 	t.Helper()
-	env, err := envtest.Bare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := envtest.Bare()
 	env.Transport = upstreams.NewTransport()
 	t.Cleanup(env.CloseIdle)
 	return env
