@@ -79,13 +79,9 @@ func (e *explainCmd) address(w *process) error {
 	case !isName:
 		return words.Errorf("%s: expected the name of an endpoint before parameters, such as ip", "%s：参数前应为接口的名称，例如 ip", e.URL)
 	}
-	query := url.Values{}
-	for _, p := range e.Params {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok {
-			return words.Errorf("parameter %q: expected name=value", "参数%q：应为 名称=值", p)
-		}
-		query.Set(name, value)
+	query, err := queryOf(e.Params)
+	if err != nil {
+		return err
 	}
 	c, _ := e.flags().loadConfig(w, nil) // of mistakes, the catalog tells
 	e.URL = (&url.URL{Path: c.BasePath + "/api/" + e.URL, RawQuery: query.Encode()}).String()

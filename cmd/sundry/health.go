@@ -39,8 +39,8 @@ func (h *healthCmd) Run(w *process) error {
 	ctx, cancel := context.WithTimeout(w.ctx, healthTime)
 	defer cancel()
 	if err := probe(ctx, c.Listen, path); err != nil {
-		cause := fmt.Errorf("health: %w", errors.Join(err, mistakes))
-		return words.Because(cause, cause.Error(), "health："+inChinese(errors.Join(err, mistakes)))
+		err = errors.Join(err, mistakes)
+		return words.Translated(fmt.Errorf("health: %w", err), "health："+inChinese(err))
 	}
 	_, err := fmt.Fprintln(w.stdout, "ok")
 	return err

@@ -129,15 +129,14 @@ const windowsInUse = syscall.Errno(10048)
 // cannotListen says what to do if another process listens on the address.
 func (s *server) cannotListen(ctx context.Context, listener, flag, address string, err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, windowsInUse) {
-		cause := fmt.Errorf("%s listener: %w", listener, err)
-		return words.Because(cause, cause.Error(), words.Sayf("", "%s %s：无法监听：%s", flag, address, words.Failure(err)).ZH())
+		return words.Translated(fmt.Errorf("%s listener: %w", listener, err), fmt.Sprintf("%s %s：无法监听：%s", flag, address, words.Failure(err).ZH()))
 	}
 	example := words.Say(" with "+flag, "（"+flag+"）")
 	if other := nextTo(func(a string) bool { return isFree(ctx, a) }, address, s.config.Listen, s.config.Admin); other != "" {
 		example = words.Sayf(", for example %s %s", "，例如 %s %s", flag, other)
 	}
 	cause := fmt.Errorf("%s listener: %w: another process listens there; choose another address%s", listener, err, example)
-	return words.Because(cause, cause.Error(), fmt.Sprintf("%s %s：已有别的进程在这个地址监听；请换一个地址%s", flag, address, example.ZH()))
+	return words.Translated(cause, fmt.Sprintf("%s %s：已有别的进程在这个地址监听；请换一个地址%s", flag, address, example.ZH()))
 }
 
 // isFree reports whether this process may listen on an address.

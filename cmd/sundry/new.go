@@ -54,7 +54,7 @@ func (n *newCmd) Run(w *process) error {
 		return err
 	}
 	if err := n.try(w, d, call.Address); err != nil {
-		return words.Because(fmt.Errorf("the draft does not work, and nothing was written: %w", err), "the draft does not work, and nothing was written: "+err.Error(), "草稿不可用，什么都没有写入："+inChinese(err))
+		return words.Translated(fmt.Errorf("the draft does not work, and nothing was written: %w", err), "草稿不可用，什么都没有写入："+inChinese(err))
 	}
 	if err := n.write(d); err != nil {
 		return err

@@ -37,7 +37,7 @@ func (s *server) reloadFailed(why string, err error) error {
 	for mistake := range strings.SplitSeq(err.Error(), "\n") {
 		s.log.Error("reload failed; the previous configuration and catalog stay in force", "why", why, "error", mistake)
 	}
-	mistakes, since := words.Because(err, err.Error(), inChinese(err)), time.Now()
+	mistakes, since := words.Translated(err, inChinese(err)), time.Now()
 	if s.failed != nil {
 		since = s.failed.Since
 	}

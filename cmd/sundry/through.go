@@ -74,8 +74,7 @@ func (s *server) newStore(memory int64, reg prometheus.Registerer) (*web.Store, 
 // dialOrigin connects to an origin that the operator named: any address may be meant.
 func (f *flags) dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
 	if f.Replay {
-		cause := fmt.Errorf("connect to %s: %w", address, through.ErrReplay)
-		return nil, words.Because(cause, cause.Error(), "回放时没有网络")
+		return nil, words.Translated(fmt.Errorf("connect to %s: %w", address, through.ErrReplay), "回放时没有网络")
 	}
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }

@@ -69,16 +69,25 @@ func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Loader, error) {
 	if !ok {
 		return nil, unknownName(set, t.Endpoint)
 	}
+	query, err := queryOf(t.Params)
+	if err != nil {
+		return nil, err
+	}
+	input, err := inputOf(e, query)
+	return &catalog.Loader{Input: input}, err
+}
+
+// queryOf are the parameters of a command line, each name=value.
+func queryOf(params []string) (url.Values, error) {
 	query := url.Values{}
-	for _, p := range t.Params {
+	for _, p := range params {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok {
 			return nil, words.Errorf("parameter %q: expected name=value", "参数%q：应为 名称=值", p)
 		}
 		query.Set(name, value)
 	}
-	input, err := inputOf(e, query)
-	return &catalog.Loader{Input: input}, err
+	return query, nil
 }
 
 // inputOf reads parameters of the command line as those of callers, but refuses what the endpoint does not have.

@@ -32,6 +32,9 @@ func Errorf(en, zh string, args ...any) *Error { return &Error{words: Sayf(en, z
 // Because is the cause, to logs and to errors.Is, with other words for callers.
 func Because(cause error, en, zh string) *Error { return &Error{Say(en, zh), cause} }
 
+// Translated is the cause, with its text in Chinese.
+func Translated(cause error, zh string) *Error { return Because(cause, cause.Error(), zh) }
+
 // Error is the cause's text, or else the words in English.
 func (e *Error) Error() string {
 	if e.cause != nil {

@@ -17,8 +17,7 @@ import (
 func (c *Config) readFile(all []setting) error {
 	b, err := os.ReadFile(c.File)
 	if err != nil {
-		cause := fmt.Errorf("configuration: %w", err)
-		return words.Because(cause, cause.Error(), "设置文件 "+words.Failure(err).ZH())
+		return words.Translated(fmt.Errorf("configuration: %w", err), "设置文件 "+words.Failure(err).ZH())
 	}
 	var doc yaml.Node
 	if err := yaml.Load(b, &doc); err != nil {
