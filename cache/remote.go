@@ -174,8 +174,8 @@ func (s *Space) usesFar() bool { return s.cache.far != nil && !s.policy.Local }
 
 // promote copies an entry from Redis to the near tier, unless this instance's own copy is
 // better, and returns its state. The result is nil for one that does not answer either: a
-// negative one or one of a last resort beside a usable copy, or one that is gone, which is deleted, or it would keep
-// negative answers out.
+// negative one or one of a last resort beside a usable copy, or one that is gone, which is
+// deleted, or it would keep negative answers out.
 func (f *fill) promote(e *entry.Entry) (*flightResult, policy.State) {
 	now := time.Now()
 	state := f.stateOf(e, now)

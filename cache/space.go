@@ -345,7 +345,8 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 
 // lead does the work of a flight that the caller has started in the caller's goroutine,
 // which saves another one. A caller whose context ends is no longer a waiter, but
-// returns only when the work has ended: so this is for callers without a deadline, who have disconnected then.
+// returns only when the work has ended: so this is for callers without a deadline, who have
+// disconnected then.
 // During the look into the tiers, which its budget bounds, it remains one.
 func (s *Space) lead(ctx context.Context, key string, want Want, load Loader, flight *flight) (Hit, error) {
 	f := s.newFill(ctx, key, load, false)

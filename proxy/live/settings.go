@@ -1,9 +1,10 @@
 // Package live is what operators change while Sundry runs: cache settings,
 // held breakers, purges and one-off orders. It promises that a change is either
-// refused, or in force on this instance at once (or told as one that could not be applied
-// yet) and on every other one within seconds, once the store that they share can be reached; that no purge is lost
-// while an instance runs that knows it, whatever becomes of the store; and that
-// stored settings survive a restart, except those of a store in memory.
+// refused, or in force on this instance at once (or told as one that could not
+// be applied yet) and on every other one within seconds, once the store that
+// they share can be reached; that no purge is lost while an instance runs that
+// knows it, whatever becomes of the store; and that stored settings survive a
+// restart, except those of a store in memory.
 package live
 
 import (
