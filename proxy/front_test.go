@@ -248,11 +248,11 @@ var exchanges = sync.OnceValue(func() []*replay.Exchange {
 	if err != nil {
 		panic(err)
 	}
-	ready, err := fixtures.Exchanges(c, cases())
+	ready, err := fixtures.ReadyFor(c, cases())
 	if err != nil {
 		panic(err)
 	}
-	return ready
+	return fixtures.Exchanges(ready)
 })
 
 func replayed(_ *Config, env *upstreams.Environment) {

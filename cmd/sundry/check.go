@@ -76,7 +76,7 @@ func warn[T error](w *process, all []T) {
 // review plays the operator's own exchanges through their endpoints. The error joins the
 // mistakes of those that cannot be used, or do not come out as they say.
 func (c *checkCmd) review(w *process, l *loaded) (hints []error, err error) {
-	cases, _, err := exchangesFor(l.set, l.config.Catalog)
+	cases, err := readyCases(l.set, l.config.Catalog)
 	if err != nil || !slices.ContainsFunc(l.set.Endpoints, func(e *catalog.Endpoint) bool { return e.Own }) {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (c *checkCmd) review(w *process, l *loaded) (hints []error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fixtures.Exchanges(r.set, cases); err != nil {
+	if cases, err = fixtures.ReadyFor(r.set, cases); err != nil {
 		return nil, err
 	}
 	mistakes, hints := fixtures.Review(w.ctx, r.set, cases, r.env.Replay.(*replayed).Network) //nolint:forcetypeassert // see newEnvironment

@@ -103,7 +103,7 @@ func (d *doctorCmd) recordInto(dir string) (string, error) {
 
 // subjects are the sources of the endpoints that were named, or all.
 func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]fixtures.Subject, error) {
-	cases, _, bad := exchangesFor(set, dir)
+	cases, bad := readyCases(set, dir)
 	for _, mistake := range each(bad) {
 		_, _ = fmt.Fprintln(w.stderr, w.say("warning: recorded exchange left out:", "警告：一份录制的往来未采用："), mistake)
 	}

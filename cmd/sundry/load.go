@@ -175,12 +175,12 @@ func casesFor(set *catalog.Catalog, dir string) ([]*fixtures.Case, error) {
 	return append(own, builtin...), errors.Join(mistakes, err)
 }
 
-// exchangesFor returns the recorded exchanges that a catalog has a use for. The error
-// joins the mistakes of the others.
-func exchangesFor(set *catalog.Catalog, dir string) ([]*fixtures.Case, []*replay.Exchange, error) {
+// readyCases are the recorded exchanges that a catalog has a use for, ready for replay. The
+// error joins the mistakes of the others.
+func readyCases(set *catalog.Catalog, dir string) ([]*fixtures.Case, error) {
 	cases, unreadable := casesFor(set, dir)
-	exchanges, refused := fixtures.Exchanges(set, cases)
-	return cases, exchanges, errors.Join(unreadable, refused)
+	ready, refused := fixtures.ReadyFor(set, cases)
+	return ready, errors.Join(unreadable, refused)
 }
 
 // inputs are everything that a catalog is compiled from, as it was read at one time: the
@@ -244,11 +244,11 @@ func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map
 	if err = errors.Join(err, network.unknownFaults(known)); err != nil {
 		return set, err
 	}
-	_, exchanges, bad := exchangesFor(set, in.config.Catalog)
+	cases, bad := readyCases(set, in.config.Catalog)
 	for _, mistake := range each(bad) {
 		env.Log.Warn("recorded exchange left out", "error", mistake)
 	}
-	network.Set(exchanges)
+	network.Set(fixtures.Exchanges(cases))
 	return set, nil
 }
 

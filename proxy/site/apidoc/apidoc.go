@@ -39,8 +39,7 @@ func New(c *catalog.Catalog, recorded func(*catalog.Catalog) []*fixtures.Case) *
 	return &API{Catalog: c, samples: sync.OnceValue(func() map[string]Sample {
 		var cases []*fixtures.Case
 		if recorded != nil {
-			cases = recorded(c)
-			_, _ = fixtures.Exchanges(c, cases) // the others are left out; check says what is wrong with them
+			cases, _ = fixtures.ReadyFor(c, recorded(c)) // the others are left out; check says what is wrong with them
 		}
 		all := map[string]Sample{}
 		for _, e := range c.Endpoints {

@@ -62,7 +62,7 @@ func withCases(c *catalog.Catalog) (*described, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = fixtures.Exchanges(c, cases)
+	cases, err = fixtures.ReadyFor(c, cases)
 	return &described{c, cases}, err
 }
 
