@@ -39,6 +39,7 @@ func draftServer(t *testing.T) string {
 		"/failed":        {"application/json", `{"code": 404, "msg": "no such thing"}`},
 		"/broken":        {"application/json", `{"code": `},
 		"/empty":         {"application/json", ``},
+		"/untitled":      {"application/json", `<html><title> </title><h2>One</h2></html>`},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {
@@ -142,6 +143,7 @@ func TestNewRefuses(t *testing.T) {
 		{[]string{"new", "gone", "--url", base + "/gone"}, "the address answered 404 Not Found"},
 		{[]string{"new", "broken", "--url", base + "/broken"}, "begins like JSON, but is not"},
 		{[]string{"new", "empty", "--url", base + "/empty"}, "the reply is empty"},
+		{[]string{"new", "untitled", "--url", base + "/untitled"}, "a web page without a title"},
 		{[]string{"new", "a", "--url", "http://127.0.0.1:1/?key=s3cret-key"}, "calling the address: "},
 		{[]string{"new", "a", "--url", base + "/graphql-error", "--json", `{"query": "{ a }"}`}, "the reply seems to be an error (errors: "},
 	} {

@@ -41,6 +41,8 @@ func (f *File) Read(into any, problems *Problems) bool {
 	if err := yaml.Load(f.Text, &f.doc); err != nil {
 		if blank(f.Text) {
 			own.Add(0, "there is nothing in it; expected %s", f.Shape.name())
+		} else if line := wideIndentation(f.Text, err); line > 0 {
+			own.Add(line, indentedWide)
 		} else {
 			own.AddYAML(err)
 		}
@@ -230,6 +232,10 @@ func (c *checker) merged(path string, n *yaml.Node, s *Shape) {
 func (c *checker) unknown(path string, name, of *yaml.Node, s *Shape) (ok bool) {
 	if strings.Contains(name.Value, "：") {
 		c.problems.Add(name.Line, "unknown key %s%s; expected an ASCII colon and a space after a key, such as ttl: 1h", name.Value, in(path))
+		return
+	}
+	if wideSpaces.MatchString(name.Value) {
+		c.problems.Add(name.Line, indentedWide)
 		return
 	}
 	c.problems.Add(name.Line, "unknown key %s%s%s", name.Value, in(path), Expected(name.Value, s.names()))

@@ -1,7 +1,10 @@
 package declare
 
 import (
+	"regexp"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 
 	"sundry/metrics/words"
 )
@@ -33,4 +36,28 @@ func syntaxInChinese() map[string]string {
 		"found unknown escape character":              "双引号中没有这种转义；应改用单引号，或把 \\ 写成 \\\\",
 		"block sequence entries are not allowed":      "列表不能与键同行；第一项应另起一行，或写成 [a, b]",
 	}
+}
+
+// indentedWide is the mistake of a line whose indentation has one of wideSpaces.
+const indentedWide = "this line is indented by a wide or non-breaking space; expected ordinary spaces"
+
+// wideSpaces match the indentation of a line with spaces that look like those of YAML, and are none: those of
+// Chinese input methods (U+3000) and of web pages (U+00A0).
+var wideSpaces = regexp.MustCompile(`(?m)^ *[\x{3000}\x{A0}][ \x{3000}\x{A0}]*`)
+
+// wideIndentation is the first line with such an indentation, if the mistake is another one without
+// them; 0 for none. The library names a later line, where what it took for a text ends.
+func wideIndentation(text []byte, mistake error) int {
+	at := wideSpaces.FindIndex(text)
+	if at == nil {
+		return 0
+	}
+	ordinary := wideSpaces.ReplaceAllFunc(text, func(indentation []byte) []byte {
+		return []byte(strings.NewReplacer("\u3000", "  ", "\u00a0", " ").Replace(string(indentation)))
+	})
+	var doc yaml.Node
+	if err := yaml.Load(ordinary, &doc); err != nil && err.Error() == mistake.Error() {
+		return 0
+	}
+	return 1 + strings.Count(string(text[:at[0]]), "\n")
 }

@@ -34,3 +34,26 @@ func TestMistakesOfSyntaxInChinese(t *testing.T) {
 		}
 	}
 }
+
+// TestWideIndentation is told with its line, which is not that of the library; one in a text is none.
+func TestWideIndentation(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"name: a\n\u3000\u3000b: c\nd: e\n":        2,
+		"list:\n\u3000- a\n  - b: c\n":             2,
+		"a:\n  - b: c\n  \u00a0 d: e\n    f: g\n":  3,
+		"a: |\n  one\n  \u3000two\nb: c\n  d: e\n": 0,
+		"a: one\n  \u3000two\nb: \"c\n":            0,
+	} {
+		var problems Problems
+		Read([]byte(text), new(fileExample), &problems)
+		if len(problems) == 0 {
+			t.Errorf("%q: %v", text, problems)
+			continue
+		}
+		wide := strings.Contains(problems[0].Msg.EN(), "ordinary spaces") && strings.Contains(problems[0].Msg.ZH(), "全角空格")
+		if wide != (want > 0) || wide && problems[0].Line != want {
+			t.Errorf("%q: %v, want line %d", text, problems, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/net/html"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
@@ -61,8 +62,7 @@ func readReply(c *Call) (*reply, error) {
 			return r, nil
 		}
 	case kind == "text/html" || page.Match(trimmed):
-		r.readPage()
-		return r, nil
+		return r, r.readPage()
 	}
 	r.Decode, r.File = "text", "reply.txt"
 	r.Mapping = &mapping{Program: "{text: (. | gsub(\"^\\\\s+|\\\\s+$\"; \"\"))}", fields: []*field{{name: "text", must: true}}}
@@ -116,7 +116,11 @@ var pageParts = []struct {
 }
 
 // readPage takes from a page what it has of what most have.
-func (r *reply) readPage() {
+func (r *reply) readPage() error {
+	if !titled(r.body) {
+		return words.NewError("the reply is a web page without a title or heading (h1); expected JSON, a text, a picture, or a page with a title: is the address that of the API, and not of its site?",
+			"回复是网页，而且没有标题（title 或 h1）；应为 JSON、文本、图片，或有标题的网页：请确认地址是 API 的，而不是网站的")
+	}
 	r.Decode, r.File = "html", "reply.html"
 	r.Section = []string{"select:", "  title: title, h1"}
 	names := []string{"title"}
@@ -129,6 +133,26 @@ func (r *reply) readPage() {
 	}
 	r.Rules = []string{`{if: .title == null, is: malformed}`}
 	r.Mapping = &mapping{Program: "{" + strings.Join(names, ", ") + "}", fields: fields}
+	return nil
+}
+
+// titled reports whether a page has a title or heading with a text.
+func titled(page []byte) bool {
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for in := false; ; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return false
+		case html.TextToken:
+			if in && len(bytes.TrimSpace(z.Text())) > 0 {
+				return true
+			}
+		case html.StartTagToken, html.EndTagToken:
+			if t := z.Token(); t.Data == "title" || t.Data == "h1" {
+				in = t.Type == html.StartTagToken
+			}
+		}
+	}
 }
 
 // feed matches the beginning of RSS, Atom and RDF.
