@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"sundry/metrics/words"
 	"sundry/upstreams/declare"
@@ -29,9 +28,8 @@ func ParseProxy(s string) (Proxy, error) {
 	if s == directly {
 		return Proxy{}, nil
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || declare.HasWideSign(u.Host) || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) ||
-		u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+	u, ok := declare.Address(s, "http", "https", "socks5", "socks5h")
+	if !ok || u.Path != "" && u.Path != "/" {
 		return Proxy{}, errProxy
 	}
 	return Proxy{u}, nil

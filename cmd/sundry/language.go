@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io/fs"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -34,7 +33,7 @@ func languageOf(getenv func(string) (string, bool)) i18n.Language {
 // checkLanguage refuses a SUNDRY_LANGUAGE that there is not. Commands that read the settings need it not.
 func (w *process) checkLanguage() error {
 	value, _ := w.getenv("SUNDRY_LANGUAGE")
-	if value == "" || slices.ContainsFunc(i18n.All(), func(l i18n.Language) bool { return l.String() == value }) {
+	if _, ok := i18n.Parse(value); ok || value == "" {
 		return nil
 	}
 	return misconfigured(words.Errorf("SUNDRY_LANGUAGE: %q: expected zh or en, such as en", "SUNDRY_LANGUAGE: %q：应为 zh 或 en，例如 en", value))

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +95,7 @@ func execute(w *process, args []string) error {
 	}
 	if err != nil {
 		command := commandOf(parser, err)
-		return misused(misuse{worded(err, command), command})
+		return misused(misuse{worded(err, command, args), command})
 	}
 	err = k.Run(w, parser)
 	if statusOf(err) == statusMisused {
@@ -102,8 +105,8 @@ func execute(w *process, args []string) error {
 }
 
 // worded is an error of the parser in the words of a command line.
-func worded(err error, command *kong.Node) error {
-	text := strings.Replace(err.Error(), ", did you mean", "; did you mean", 1)
+func worded(err error, command *kong.Node, args []string) error {
+	text := cmp.Or(dashes(args, command), strings.Replace(err.Error(), ", did you mean", "; did you mean", 1))
 	if flag, ok := strings.CutSuffix(text, `: expected string value but got "EOL" (<EOL>)`); ok {
 		text = flag + ": expected a value after it"
 	}
@@ -117,6 +120,19 @@ func worded(err error, command *kong.Node) error {
 		text = strings.Replace(text, "unexpected argument", "unknown command", 1)
 	}
 	return words.NewError(text, mistakeInChinese(text))
+}
+
+// dashes is the mistake of a flag with other than two dashes, such as -replay or one of an input method; "" for none.
+func dashes(args []string, command *kong.Node) string {
+	for _, arg := range args {
+		long := "--" + strings.TrimLeft(arg, "-–—－")
+		name, _, _ := strings.Cut(long, "=")
+		has := func(f *kong.Flag) bool { return "--"+f.Name == name }
+		if long != arg && len(arg) > len("-h") && slices.ContainsFunc(slices.Concat(command.AllFlags(true)...), has) {
+			return fmt.Sprintf("unknown flag %s; did you mean %q?", arg, name)
+		}
+	}
+	return ""
 }
 
 // commandOf is the command of the line in which the parser found a mistake; the

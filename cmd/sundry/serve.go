@@ -140,6 +140,9 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.cmd.To != "" && s.cmd.Replay {
 		return misused(words.NewError("--to: expected without --replay, in which there is no network", "--to：不能与 --replay 同时使用；回放时没有网络"))
 	}
+	if s.cmd.To != "" && s.cmd.Catalog != "" {
+		return misused(words.NewError("--to: expected without --catalog, of which nothing is served; put the API into a file of it", "--to：不能与 --catalog 同时使用，其中的接口不会提供；请在其中为 API 写一个文件"))
+	}
 	if s.loaded, err = s.readInputs(s.config); err != nil {
 		return err
 	}

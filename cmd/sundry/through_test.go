@@ -58,10 +58,13 @@ func TestServeTo(t *testing.T) {
 		t.Errorf("%q after a POST", body)
 	}
 	mustGet(t, p.public+"/healthz")
-	for _, to := range []string{"api.example.org", "ftp://x", "http://", "http://x?y", "http://u:p@x"} {
+	for _, to := range []string{"api.example.org", "ftp://x", "http://", "http://x?y", "http://u:p@x", "http://x:99999"} {
 		if _, errs, err := call(t, nil, "serve", "--to", to); err == nil || !strings.Contains(err.Error(), "https://api.example.org") {
 			t.Errorf("%s: %v %s", to, err, errs)
 		}
+	}
+	if _, errs, err := call(t, nil, "serve", "--to", api.URL, "--catalog", t.TempDir()); statusOf(err) != statusMisused || !strings.Contains(err.Error(), "--catalog") {
+		t.Errorf("%v %s", err, errs)
 	}
 }
 

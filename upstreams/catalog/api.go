@@ -122,8 +122,8 @@ var ErrAddress = words.NewError("expected the address of an API such as https://
 
 // ParseAddress reads the address of an API. The error is ErrAddress.
 func ParseAddress(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || declare.HasWideSign(u.Host) || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+	u, ok := declare.Address(text, "http", "https")
+	if !ok || u.User != nil {
 		return nil, ErrAddress
 	}
 	return u, nil

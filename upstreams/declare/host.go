@@ -1,7 +1,22 @@
 package declare
 
-import "strings"
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
 
-// HasWideSign reports whether a host has a sign that Chinese input methods put in the place of a colon, a dot or a slash: with it,
-// address and port would be looked up as one name.
-func HasWideSign(host string) bool { return strings.ContainsAny(host, "：。．／") }
+// Address reads a URL of one of the schemes: with a host, without query and fragment. One of its signs may not be of those that
+// Chinese input methods put in the place of a colon, a dot or a slash: address and port would be looked up as one name.
+func Address(text string, schemes ...string) (u *url.URL, ok bool) {
+	u, err := url.Parse(text)
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" || strings.ContainsAny(u.Host, "：。．／") ||
+		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return nil, false
+	}
+	if port := u.Port(); port != "" {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return u, err == nil
+}

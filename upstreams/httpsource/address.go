@@ -64,9 +64,6 @@ func (f *fetcher) setBase(u *url.URL) {
 // parseAddress parses an absolute http or https URL without credentials, query and
 // fragment.
 func parseAddress(s string) (*url.URL, bool) {
-	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || declare.HasWideSign(u.Host) || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return nil, false
-	}
-	return u, true
+	u, ok := declare.Address(s, "http", "https")
+	return u, ok && u.User == nil
 }

@@ -348,7 +348,7 @@ func TestParseProxy(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, text := range []string{"", "a:1", "127.0.0.1:1080", "socks4://a", "http://", "http://:1", "http://a/path", "http://a?geheim", "http://a#geheim", "http://u:geheim@a:b"} {
+	for _, text := range []string{"", "a:1", "127.0.0.1:1080", "socks4://a", "http://", "http://:1", "http://a/path", "http://a?geheim", "http://a#geheim", "http://u:geheim@a:b", "http://a:99999"} {
 		if _, err := upstreams.ParseProxy(text); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"sundry/cache/far"
 	"sundry/metrics/words"
 	"sundry/proxy"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/lib/guard"
 )
 
@@ -146,6 +147,15 @@ func oneOf(allowed ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		return checked(func(s string) bool { return slices.Contains(allowed, s) })(strings.ToLower(s))
 	}
+}
+
+// language parses that of a setting, which may be written as a locale, such as zh_CN.
+func language(s string) (string, error) {
+	l, ok := i18n.Parse(s)
+	if !ok {
+		return "", errInvalid
+	}
+	return l.String(), nil
 }
 
 // within returns a parser of values in bounds.

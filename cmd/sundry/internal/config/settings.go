@@ -155,7 +155,7 @@ func settings() []setting {
 			func(c *Config) *string { return &c.PublicURL }, checked(isPublicURL)),
 		single(setting{key: "grafana_url", expected: words.Say("http or https, a host, and a path if need be, without a user, a query and a fragment", "http 或 https，加主机，必要时加路径，不带用户名、查询串和片段"), example: "https://grafana.example.org", reloadable: true, empty: true},
 			func(c *Config) *string { return &c.GrafanaURL }, parseGrafanaURL),
-		single(setting{key: "language", expected: words.Say("zh or en", "zh 或 en"), example: "en"}, func(c *Config) *string { return &c.Language }, oneOf("zh", "en")),
+		single(setting{key: "language", expected: words.Say("zh or en", "zh 或 en"), example: "en"}, func(c *Config) *string { return &c.Language }, language),
 		single(setting{key: "log_format", expected: words.Say("text or json", "text 或 json"), example: "json"}, func(c *Config) *string { return &c.LogFormat }, oneOf("text", "json")),
 		single(setting{key: "log_level", expected: words.Say("debug, info, warn or error", "debug、info、warn 或 error"), example: "info", reloadable: true},
 			func(c *Config) *string { return &c.LogLevel }, oneOf("debug", "info", "warn", "error")),
