@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 
@@ -153,3 +154,20 @@ func StatusOf(err error) int {
 
 // ErrTooLarge means that a reply exceeds its limit.
 var ErrTooLarge = errors.New("reply exceeds its limit")
+
+// WhyFailed is what an operator is told of a failed call: its error, in Chinese after what it comes to, if that is known.
+func WhyFailed(err error) words.Text {
+	why := words.Name(err.Error())
+	what := words.Failure(err)
+	refusal, refused := errors.AsType[*Refusal](err)
+	failed, ofSource := errors.AsType[*Error](err)
+	switch bad := ofSource && failed.Status >= http.StatusBadRequest; {
+	case refused && refusal.Page:
+		what = words.Say("a web page, not the data", "返回的是网页，不是数据")
+	case what == why && bad:
+		what = words.Sayf("status %d", "状态码 %d", failed.Status)
+	case what == why:
+		return why
+	}
+	return words.Say(why.EN(), words.Detailed(what, err).ZH())
+}

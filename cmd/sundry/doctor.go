@@ -160,11 +160,12 @@ func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []f
 	if d.JSON {
 		type line struct {
 			fixtures.Finding
-			Milliseconds int64 `json:"ms"`
+			Notes        []string `json:"notes,omitempty"`
+			Milliseconds int64    `json:"ms"`
 		}
 		lines := make([]line, len(findings))
 		for i, f := range findings {
-			lines[i] = line{f, f.Took.Milliseconds()}
+			lines[i] = line{f, notesOf(&f, i18n.English), f.Took.Milliseconds()}
 		}
 		return printJSON(w, lines)
 	}
@@ -172,13 +173,20 @@ func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []f
 	rows := [][]string{{l.Say("ENDPOINT", "接口"), l.Say("SOURCE", "数据源"), p.paint(uncolored, l.Say("HEALTH", "状况")), l.Say("TIME", "用时"), l.Say("NOTES", "说明")}}
 	for i := range findings {
 		f := &findings[i]
-		notes := upstreams.Shorten(strings.Join(f.Notes, "; "), longest)
+		notes := upstreams.Shorten(strings.Join(notesOf(f, l), l.Say("; ", "；")), longest)
 		rows = append(rows, []string{f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), l.Of(f.Health.Words())), f.Took.Round(time.Millisecond).String(), notes})
 	}
 	if _, err := io.WriteString(w.stdout, aligned(rows)); err != nil || len(prospects) == 0 {
 		return err
 	}
 	return summarize(w, prospects)
+}
+
+func notesOf(f *fixtures.Finding, l i18n.Language) (notes []string) {
+	for _, n := range f.Notes {
+		notes = append(notes, l.Of(n))
+	}
+	return notes
 }
 
 func healthColor(h fixtures.Health) string {

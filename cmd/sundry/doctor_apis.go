@@ -1,12 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"sundry/metrics/words"
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 )
@@ -29,9 +30,10 @@ func (d *doctorCmd) reachAPIs(w *process, l *loaded) (found []fixtures.Finding, 
 			}
 			f := fixtures.Finding{Endpoint: a.Name, Source: a.Targets[i].URL.Host, Health: fixtures.Works, Took: time.Since(start)}
 			if c.origins == nil {
-				f.Health, f.Notes = fixtures.Unreachable, []string{hide.Text(fmt.Sprint(c.result.Err))}
+				why := upstreams.WhyFailed(c.result.Err)
+				f.Health, f.Notes = fixtures.Unreachable, []words.Text{words.Say(hide.Text(why.EN()), hide.Text(why.ZH()))}
 			} else {
-				f.Notes = []string{fmt.Sprintf("reachable: answers %d %s to GET %s", c.result.Code, http.StatusText(c.result.Code), c.ended[0].url)}
+				f.Notes = []words.Text{words.Sayf("reachable: answers %d %s to GET %s", "连得上：返回 %d %s（GET %s）", c.result.Code, http.StatusText(c.result.Code), c.ended[0].url)}
 			}
 			found = append(found, f)
 		}

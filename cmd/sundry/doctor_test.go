@@ -89,7 +89,13 @@ func TestDoctorNamesWhatChanged(t *testing.T) {
 }
 
 // findingsIn are those that the doctor has printed as JSON.
-func findingsIn(t *testing.T, out string) (all []fixtures.Finding) {
+// printed is a finding as JSON has it.
+type printed struct {
+	fixtures.Finding
+	Notes []string
+}
+
+func findingsIn(t *testing.T, out string) (all []printed) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(out), &all); err != nil {
 		t.Fatalf("%v: %s", err, out)

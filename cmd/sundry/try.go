@@ -2,10 +2,8 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -167,25 +165,8 @@ func (p *printer) attempt(a upstreams.AttemptReport) {
 	}
 	p.row("verdict", p.w.say("%s in %s", "%s，用时 %s", p.w.paletteOf(p.w.stdout).paint(color, p.w.language().Of(explain.ResultWord(a.Result))), a.Took.Round(time.Millisecond)))
 	if p.failed = a.Err != nil; p.failed && upstreams.KindOf(a.Err) != upstreams.Skipped { // the verdict says it
-		p.row("error", p.w.language().Of(whyFailed(a.Err)))
+		p.row("error", p.w.language().Of(upstreams.WhyFailed(a.Err)))
 	}
-}
-
-// whyFailed is what is said of a failed call: its error, in Chinese after what it comes to, if that is known.
-func whyFailed(err error) words.Text {
-	why := words.Name(err.Error())
-	what := words.Failure(err)
-	refusal, refused := errors.AsType[*upstreams.Refusal](err)
-	failed, ofSource := errors.AsType[*upstreams.Error](err)
-	switch bad := ofSource && failed.Status >= http.StatusBadRequest; {
-	case refused && refusal.Page:
-		what = words.Say("a web page, not the data", "返回的是网页，不是数据")
-	case what == why && bad:
-		what = words.Sayf("status %d", "状态码 %d", failed.Status)
-	case what == why:
-		return why
-	}
-	return words.Say(why.EN(), words.Detailed(what, err).ZH())
 }
 
 // failure is what is left to say of a call that failed.

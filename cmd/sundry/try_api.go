@@ -86,7 +86,7 @@ func (t *tryCmd) callAPI(w *process, l *loaded, api *catalog.API) error {
 	out := &printer{w: w, hide: []*redact.Redactor{secretsOf(l)}}
 	c.print(out, time.Since(start))
 	if out.err == nil && c.result.Err != nil {
-		why := whyFailed(c.result.Err)
+		why := upstreams.WhyFailed(c.result.Err)
 		return words.Errorf("%s: %s", "%s：%s", api.Name, words.Say(out.clean(why.EN()), out.clean(why.ZH())))
 	}
 	return out.err
@@ -185,7 +185,7 @@ func (c *apiCall) print(p *printer, took time.Duration) {
 		p.says("origin %s\n", "源站 %s\n", p.clean("GET "+a.url))
 		list("sent", a.fields)
 		if a.err != nil {
-			list("error", []string{p.w.language().Of(whyFailed(a.err))})
+			list("error", []string{p.w.language().Of(upstreams.WhyFailed(a.err))})
 		}
 	}
 	p.says("answer %d %s in %s\n", "响应 %d %s，用时 %s\n", c.result.Code, http.StatusText(c.result.Code), took.Round(time.Millisecond))

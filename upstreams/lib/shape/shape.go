@@ -94,7 +94,7 @@ func typeOf(v any) string {
 type Difference struct {
 	// Path of the place, as in data.list[].url.
 	Path string
-	// Is and Was say what it is and what it was.
+	// Is and Was say what it is, and which types it was known to have.
 	Is, Was string
 	// Missing and Null: there is no value now.
 	Missing, Null bool
@@ -104,7 +104,7 @@ func (d Difference) String() string {
 	if d.Was == "" {
 		return d.Path + ": is " + d.Is
 	}
-	return d.Path + ": is " + d.Is + ", was " + d.Was
+	return d.Path + ": is " + d.Is + ", was one of " + d.Was
 }
 
 // Differences lists where a value has another shape, by path: fields that every
@@ -122,7 +122,7 @@ func (s *Shape) differences(path string, v any) []Difference {
 		return nil // only empty lists were added: every item fits
 	}
 	if !s.types[typ] {
-		return []Difference{{path, typ, "one of " + strings.Join(slices.Sorted(maps.Keys(s.types)), ", "), false, v == nil}}
+		return []Difference{{path, typ, strings.Join(slices.Sorted(maps.Keys(s.types)), ", "), false, v == nil}}
 	}
 	var found []Difference
 	switch v := v.(type) {

@@ -18,7 +18,6 @@ import (
 	"sundry/cache/far"
 	"sundry/metrics/words"
 	"sundry/proxy"
-	"sundry/proxy/site/i18n"
 	"sundry/upstreams/lib/guard"
 )
 
@@ -151,11 +150,8 @@ func oneOf(allowed ...string) func(string) (string, error) {
 
 // language parses that of a setting, which may be written as a locale, such as zh_CN.
 func language(s string) (string, error) {
-	l, ok := i18n.Parse(s)
-	if !ok {
-		return "", errInvalid
-	}
-	return l.String(), nil
+	name, _, _ := strings.Cut(strings.ReplaceAll(s, "_", "-"), "-")
+	return oneOf("zh", "en")(name)
 }
 
 // within returns a parser of values in bounds.
