@@ -182,15 +182,31 @@ func TestCheckIsCleanOnOurOwn(t *testing.T) {
 func TestCheckPlaysExchanges(t *testing.T) {
 	t.Parallel()
 	env := onlyIn(t)
-	for i, row := range []struct{ file, replace, by, want string }{
-		{"testdata/jokes/own/good/want.json", `"by": "Ada"`, `"by": "Bob"`, `testdata/jokes/own/good/want.json:1: data.by: "Bob", but source own makes it "Ada"; expected`},
-		{"testdata/jokes/own/good/want.json", `"tags": ["x"]`, `"tags": []`, `want.json:1: data.tags: [], but source own makes it ["x"]; expected`},
-		{"testdata/jokes/own/good/exchange.yaml", "want: success", "want: negative", "exchange.yaml:4: want: negative, but source own answers it as a success; expected a rule"},
-		{"testdata/jokes/own/good/reply.json", `"title": "A"`, `"title": ""`, `jokes.yaml:19: source own: testdata/jokes/own/good: want: success, but it is malformed`},
+	zh := map[string]string{"SUNDRY_CONFIG": env["SUNDRY_CONFIG"], "SUNDRY_LANGUAGE": "zh"}
+	for i, row := range []struct{ file, replace, by, want, zh string }{
+		{"testdata/jokes/own/good/want.json", `"by": "Ada"`, `"by": "Bob"`,
+			`testdata/jokes/own/good/want.json:1: data.by: "Bob", but source own makes it "Ada"; expected`, `want.json:1: data.by: 这里是 "Bob"，而数据源 own 得到 "Ada"；应`},
+		{"testdata/jokes/own/good/want.json", `"tags": ["x"]`, `"tags": []`,
+			`want.json:1: data.tags: [], but source own makes it ["x"]; expected`, `want.json:1: data.tags: 这里是 []，而数据源 own 得到 ["x"]；应`},
+		{"testdata/jokes/own/good/exchange.yaml", "want: success", "want: negative",
+			"exchange.yaml:4: want: negative, but source own answers it as a success; expected a rule", "exchange.yaml:4: want: negative，而数据源 own 判为成功；应有"},
+		{"testdata/jokes/own/good/reply.json", `"title": "A"`, `"title": ""`,
+			`jokes.yaml:19: source own: testdata/jokes/own/good: want: success, but it is malformed`, "数据源 own：testdata/jokes/own/good：want: success，而实际为（详情为英文）malformed"},
+		{"jokes.yaml", "by: .author", "by: .authr", "jokes.yaml:12: field by: it is null or absent", "jokes.yaml:12: 字段 by：在所有录制的往来中都没有值；应有"},
+		{"jokes.yaml", "text: '.title + \" \\($params.id)\"'", "text: .titel", "jokes.yaml:17: form text: it is empty for every", "jokes.yaml:17: 格式 text：对所有录制的往来都是空的；应"},
+		{"jokes.yaml", "text: '.title + ", "text: '.tags + ", "jokes.yaml:17: form text: of testdata/jokes/own/good: ", "jokes.yaml:17: 格式 text：testdata/jokes/own/good 出错（详情为英文）：|；程序应"},
+		{"jokes.yaml", `$params.kind == "pun"`, `$params.kind == "puns"`, "jokes.yaml:19: source own: when: it is true of no exchange", "jokes.yaml:19: 数据源 own：when: 没有往来、示例或参数的取值满足它；应"},
 	} {
 		dir := jokeCatalog(t, row.file, row.replace, row.by)
-		if _, errs, err := call(t, env, "check", "--catalog", dir); statusOf(err) != statusMisconfigured || !strings.Contains(errs, row.want) {
+		_, errs, err := call(t, env, "check", "--catalog", dir)
+		_, zhErrs, _ := call(t, zh, "check", "--catalog", dir)
+		if mistake := row.file != "jokes.yaml"; mistake && statusOf(err) != statusMisconfigured || !strings.Contains(errs, row.want) {
 			t.Errorf("%d: %v: %s\nwant %s", i, err, errs, row.want)
+		}
+		for part := range strings.SplitSeq(row.zh, "|") {
+			if !strings.Contains(zhErrs, part) {
+				t.Errorf("%d: %s\nwant %s", i, zhErrs, part)
+			}
 		}
 	}
 }

@@ -105,7 +105,8 @@ func (d *doctorCmd) recordInto(dir string) (string, error) {
 func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]fixtures.Subject, error) {
 	cases, bad := readyCases(set, dir)
 	for _, mistake := range each(bad) {
-		_, _ = fmt.Fprintln(w.stderr, w.say("warning: recorded exchange left out:", "警告：一份录制的往来未采用："), mistake)
+		_, _ = fmt.Fprintln(w.stderr, w.say("warning: recorded exchange left out: %s", "警告：一份录制的往来未采用：%s",
+			inLanguage(mistake, w.language())))
 	}
 	names, values, err := d.arguments(set, w.called())
 	if err != nil {

@@ -136,7 +136,7 @@ func helpIn(l i18n.Language) kong.HelpPrinter {
 func mistakeInChinese(text string) string {
 	return strings.NewReplacer("missing command", "缺少命令", "missing flags: ", "缺少选项：", "missing <", "缺少 <",
 		"unknown flag ", "没有选项 ", "unknown command ", "没有命令 ", "unexpected argument ", "多余的参数 ", `; did you mean "`, "；是不是“", `"?`, "”？",
-		": expected a value after it", "：后面应有一个值", " must be one of ", " 应为以下之一：", " but got ", "，而不是 ").Replace(text)
+		": expected a value after it", "：后面应有一个值", " must be one of ", " 应为以下之一：", " but got ", "，而不是 ", `","`, `"、"`).Replace(text)
 }
 
 // stageInChinese names what try shows.

@@ -15,6 +15,7 @@ import (
 func TestFailuresOfTheSystem(t *testing.T) {
 	missing := &fs.PathError{Op: "open", Path: "/a", Err: fs.ErrNotExist}
 	for err, want := range map[error]Text{
+		&fs.PathError{Op: "read", Path: "/a", Err: syscall.EISDIR}: Say("read /a: is a directory", "/a：是目录，不是文件"),
 		missing: Say("open /a: file does not exist", "/a：没有这个文件或目录"),
 		fmt.Errorf("dial: %w", syscall.ECONNREFUSED):                                            Say("dial: connection refused", "连接被拒绝"),
 		fmt.Errorf("dial: %w", &net.DNSError{Err: "no such host", Name: "a", IsNotFound: true}): Say("dial: lookup a: no such host", "域名解析失败"),

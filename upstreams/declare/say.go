@@ -76,6 +76,23 @@ var chinese = sync.OnceValue(func() map[string]string {
 		"source %s: %s: want: %s, but it is %v; expected a map and rules that fit the reply, or want: %s":               "数据源 %s：%s：want: %s，而实际为（详情为英文）%v；map 和规则应与回复相符，或改为 want: %s",
 		"source %s: map: %s%s is not declared below fields%s":                                                           "数据源 %s：map 得到的 %s%s 没有在 fields 中声明%s",
 
+		// What a recorded exchange says, and what it shows of its endpoint.
+		"want: expected one of %s, got %q":                        "want: 应为以下之一：%s，而不是%q",
+		"origin: expected composed, attested or recorded, got %q": "origin: 应为 composed（手写）、attested（有佐证）或 recorded（录制），而不是%q",
+		"origin: an attested exchange needs witnesses, for example witnesses: [{document: https://docs.example.org/api, fields: [data.title]}]": "origin: attested 的往来应有 witnesses，例如 witnesses: [{document: https://docs.example.org/api, fields: [data.title]}]",
+		"witnesses: only an attested exchange has any; expected origin: attested, got %s":                                                       "witnesses: 只有 attested 的往来才有；应为 origin: attested，而不是 %s",
+		"unattested: only a composed exchange says why it has no witness; expected origin: composed, got %s":                                    "unattested: 只有 composed 的往来才说明为何没有佐证；应为 origin: composed，而不是 %s",
+		"caller: expected an IP address, for example 8.8.8.8, got %q":                                                                           "caller: 应为 IP 地址，例如 8.8.8.8，而不是%q",
+		"now: expected the time of the call, for example 2026-11-21T09:00:00+08:00":                                                             "now: 应为调用的时间，例如 2026-11-21T09:00:00+08:00",
+		"params: %s":                 "params: %s",
+		"steps: the reply to %s: %s": "steps: %s 的回复：%s",
+		"the data of a success: %s":  "成功时的数据：%s",
+		"want: %s, but source %s answers it as a success; expected a rule that says otherwise, for example judge: [{if: .code != 0, is: %s}], or want: success":                                                               "want: %s，而数据源 %s 判为成功；应有另作判定的规则，例如 judge: [{if: .code != 0, is: %s}]，或改为 want: success",
+		"form %s: of %s: %v; expected a program that fits the data, for example text: .title":                                                                                                                                 "格式 %s：%s 出错（详情为英文）：%v；程序应与数据相符，例如 text: .title",
+		"form %s: it is empty for every recorded exchange; expected a field that the data have, for example text: .title, or an exchange that has it":                                                                         "格式 %s：对所有录制的往来都是空的；应用数据中有的字段，例如 text: .title，或录制一次不为空的往来",
+		"field %s: it is null or absent in every recorded exchange; expected a source that makes it, for example map: '{%s: .%s}', or an exchange that has it":                                                                "字段 %s：在所有录制的往来中都没有值；应有数据源得到它，例如 map: '{%s: .%s}'，或录制一次有它的往来",
+		"source %s: when: it is true of no exchange, example or choice of a parameter; expected a condition that holds for some input, for example when: $params.kind == \"a\", or an exchange of an input for which it does": "数据源 %s：when: 没有往来、示例或参数的取值满足它；应为某些输入能满足的条件，例如 when: $params.kind == \"a\"，或录制一次满足它的往来",
+
 		// Its group.
 		"group: expected one of %s, or one of your own as in {name: tools, en: Tools, zh: 工具}, got %q": "group: 应为 %s 之一，或自己的分组，例如 {name: tools, en: Tools, zh: 工具}，而不是%q",
 		"group: %s is built in, with its own titles; expected group: %s, or another name":              "group: %s 是内置的分组，有自己的标题；应为 group: %s，或换一个名称",

@@ -34,6 +34,7 @@ func syntaxInChinese() map[string]string {
 		"did not find expected key":                   "这里应为键；同一层的键应上下对齐，缩进用空格；值中有引号或括号的，整个值应加引号",
 		"unknown anchor":                              "没有这个锚点；以 * 开头的文本应加引号",
 		"found unknown escape character":              "双引号中没有这种转义；应改用单引号，或把 \\ 写成 \\\\",
+		`parsing time "`:                              "应为时间，例如 2026-11-21T09:00:00+08:00",
 		"block sequence entries are not allowed":      "列表不能与键同行；第一项应另起一行，或写成 [a, b]",
 	}
 }

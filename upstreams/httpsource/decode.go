@@ -65,12 +65,16 @@ func toUTF8(b []byte, e encoding.Encoding) ([]byte, error) {
 func EncodeCharset(b []byte, name string) ([]byte, error) {
 	e, ok := charset(name)
 	if !ok {
-		return nil, fmt.Errorf("charset: expected utf-8, gbk, gb18030 or big5, got %q", name)
+		return nil, words.Errorf("charset: expected utf-8, gbk, gb18030 or big5, got %q", "charset: 应为 utf-8、gbk、gb18030 或 big5，而不是%q", name)
 	}
 	if e == nil {
 		return b, nil
 	}
-	return e.NewEncoder().Bytes(b)
+	out, err := e.NewEncoder().Bytes(b)
+	if err != nil {
+		return nil, words.Translated(err, "有 "+name+" 编码没有的字符")
+	}
+	return out, nil
 }
 
 func isASCII(b []byte) bool {
