@@ -81,6 +81,8 @@ func failureInChinese(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "没有这个文件或目录"
+	case errors.Is(err, syscall.EISDIR):
+		return "是目录，应为文件"
 	case errors.Is(err, fs.ErrPermission):
 		return "没有权限"
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -15,7 +15,8 @@ import (
 func TestFailuresOfTheSystem(t *testing.T) {
 	missing := &fs.PathError{Op: "open", Path: "/a", Err: fs.ErrNotExist}
 	for err, want := range map[error]Text{
-		missing: Say("open /a: file does not exist", "/a：没有这个文件或目录"),
+		missing:        Say("open /a: file does not exist", "/a：没有这个文件或目录"),
+		syscall.EISDIR: Say("is a directory", "是目录，应为文件"),
 		fmt.Errorf("dial: %w", syscall.ECONNREFUSED):                                            Say("dial: connection refused", "连接被拒绝"),
 		fmt.Errorf("dial: %w", &net.DNSError{Err: "no such host", Name: "a", IsNotFound: true}): Say("dial: lookup a: no such host", "域名解析失败"),
 		fmt.Errorf("read: %w", syscall.ECONNRESET):                                              Say("read: connection reset by peer", "连接中断"),
