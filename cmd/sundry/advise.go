@@ -38,7 +38,7 @@ The log of Sundry says what each refresh found. With log_keys: true it has marks
 
 // HelpInChinese is Help in Chinese.
 func (*adviseCmd) HelpInChinese() string {
-	return `按日志中的请求和每次刷新发现的变化，推算换用其他 TTL 会怎样，列出哪个 TTL 符合目标：旧响应占比（OLD）和每小时上游调用次数（CALLS/H），现在和改后各是多少，附 95% 的区间和依据。返回时内容已经变了的响应，算旧响应。
+	return `按日志中的请求和每次刷新发现的变化，推算换用其他 TTL 会怎样，列出哪个 TTL 符合目标：旧响应占比和每小时的上游调用次数，现在和改后各是多少，附 95% 的区间和依据。返回时内容已经变了的响应，算旧响应。
 
   sundry advise /var/log/sundry.log
 
@@ -71,18 +71,18 @@ func (a *adviseCmd) Run(w *process) error {
 			return err
 		}
 	}
-	for _, line := range log.Counts.Unreadable {
-		_, _ = fmt.Fprintln(w.stderr, "warning: not readable:", line)
+	for _, line := range log.Counts.Unreadables {
+		_, _ = fmt.Fprintln(w.stderr, w.say("warning: not readable: %s", "警告：无法识别：%s", line))
 	}
 	out := &advised{log.Counts, viewsOf(log, ttls, target)}
 	keyless := log.WithoutKeys()
 	switch {
 	case len(out.Endpoints) == 0:
-		return fmt.Errorf("%s: %s", strings.Join(a.Log, ", "), cmp.Or(keyless, nothing(&log.Counts)))
+		return words.Errorf("%s: %s", "%s：%s", words.Names(a.Log...), cmp.Or(keyless, nothing(&log.Counts)))
 	case a.JSON:
 		return printJSON(w, out)
 	}
-	return out.print(w.stdout, len(ttls) > 0, keyless)
+	return out.print(w, len(ttls) > 0, keyless)
 }
 
 // readLog reads a log; "-" is the standard input.
@@ -92,19 +92,21 @@ func readLog(w *process, log *requestlog.Log, file string) error {
 	case w.stdin == nil:
 		return nil
 	default:
-		return log.Read(w.ctx, w.stdin, "standard input")
+		return log.Read(w.ctx, w.stdin, words.Say("standard input", "标准输入"))
 	}
 	f, err := os.Open(file) //nolint:gosec // the operator's own choice
 	if err != nil {
 		return err
 	}
-	return errors.Join(log.Read(w.ctx, f, file), f.Close())
+	return errors.Join(log.Read(w.ctx, f, words.Name(file)), f.Close())
 }
 
 // nothing says why nothing can be advised.
-func nothing(lines *requestlog.Counts) string {
-	return fmt.Sprintf(`no request to an endpoint that is cached (%s): expected lines such as time=2026-01-02T15:04:05Z level=INFO msg=request endpoint=lishi outcome=hit, or 192.0.2.1 - - [02/Jan/2026:15:04:05 +0000] "GET /api/ip/index.php?ip=8.8.8.8 HTTP/1.1" 200 312 "-" "curl/8.0"`,
-		lines)
+func nothing(lines *requestlog.Counts) words.Text {
+	const own = "time=2026-01-02T15:04:05Z level=INFO msg=request endpoint=lishi outcome=hit"
+	const combined = `192.0.2.1 - - [02/Jan/2026:15:04:05 +0000] "GET /api/ip/index.php?ip=8.8.8.8 HTTP/1.1" 200 312 "-" "curl/8.0"`
+	return words.Sayf("no request to an endpoint that is cached (%s): expected lines such as %s, or %s",
+		"没有请求过任何会缓存的接口（%s）；日志中应有这样的行：%s，或 %s", lines.Words(), own, combined)
 }
 
 // chosen are the endpoints that were named, or all that are cached.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"sundry/cache/advise"
+	"sundry/metrics/words"
 	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
@@ -268,9 +269,11 @@ func TestAdviseOnWhatServeWrites(t *testing.T) {
 func TestADailyEditionIsHinted(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 6, 0, 0, 0, time.FixedZone("", 8*3600))
-	v := advise.View{Reason: "because", Edition: &advise.Edition{From: at, To: at.Add(2 * time.Minute)}}
-	if got := whyText(&v); got != "because; its content seems to change once a day, from 22:00 to 22:02 UTC: an until would need one call a day" {
-		t.Error(got)
+	v := advise.View{Reason: "because", ReasonZH: "原因", Edition: &advise.Edition{From: at, To: at.Add(2 * time.Minute)}}
+	want := words.Say("because; its content seems to change once a day, from 22:00 to 22:02 UTC: an until would need one call a day",
+		"原因；看来每天在 22:00 到 22:02 之间更新，时区 UTC：用时间表（until），每天调用一次就够了")
+	if got := whyText(&v); got != want {
+		t.Errorf("%q %q", got.EN(), got.ZH())
 	}
 }
 
@@ -294,7 +297,7 @@ func TestAdviseCountsLines(t *testing.T) {
 	got := adviseJSON(t, "--catalog", ownCatalog(t), write(t, t.TempDir(), "own.log", strings.Join(lines, "\r\n")))
 	l := &got.Logs
 	if l.Lines != 21 || l.Requests != 2 || l.Fills != 4 || l.Other != 3 || l.Refused != 2 || l.Future != 2 || l.Keyless["own"] != 1 || l.Broken != 7 || len(l.Unreadable) != 3 {
-		t.Errorf("%s\n%q", l, l.Unreadable)
+		t.Errorf("%s\n%q", l.Words(), l.Unreadable)
 	}
 	if e := got.Endpoints[0].Evidence; e.Requests != 4 || e.Refreshes != 2 || e.Changes != 1 {
 		t.Errorf("%+v", e)
@@ -319,7 +322,7 @@ func TestAdviseMistakes(t *testing.T) {
 		{`--ttl: "0s": expected`, []string{log, "--ttl", "0s,5m"}},
 		{`--target: target "2%": expected old=2% (at most so many old answers) or calls=100/h`, []string{log, "--target", "2%"}},
 		{`--target: target "old=0%": expected`, []string{log, "--target", "old=0%"}},
-		{"nothing can be said about ip: the keys are not in the log of Sundry; set log_keys: true", []string{keyless}},
+		{"nothing can be said about ip: the log of Sundry never has the keys of personal or secret parameters; give the log of the proxy in front", []string{keyless}},
 		{"no request to an endpoint that is cached (1 lines: 0 requests, 0 fills, 1 about something else): expected lines such as", []string{log, "--endpoint", "ip"}},
 	} {
 		if _, _, err := call(t, few, append([]string{"advise"}, test.args...)...); err == nil || !strings.Contains(err.Error(), test.want) {

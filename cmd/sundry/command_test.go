@@ -353,7 +353,7 @@ func dependencies() map[string][]string {
 		"proxy/listener":   {"metrics"},
 		"proxy/logwriter":  {"metrics"},
 		"proxy/logmarks":   {"cache/durable", "cache/far", "proxy"},
-		"proxy/requestlog": {"cache/advise", "proxy", "upstreams/catalog"},
+		"proxy/requestlog": {"cache/advise", "metrics/words", "proxy", "upstreams/catalog"},
 		"cmd/sundry/internal/config": {
 			"metrics/words", "cache", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/loop",
 		},

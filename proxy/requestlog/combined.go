@@ -2,9 +2,10 @@ package requestlog
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"time"
+
+	"sundry/metrics/words"
 )
 
 // combinedLine is a line of nginx's combined format.
@@ -20,7 +21,8 @@ type combinedLine struct {
 // combinedTime is the layout of its times.
 const combinedTime = "02/Jan/2006:15:04:05 -0700"
 
-var errCombined = errors.New(`expected nginx's combined format, as in 192.0.2.1 - - [02/Jan/2026:15:04:05 +0000] "GET /api/ip HTTP/1.1" 200 312 "-" "curl/8.0"`)
+var errCombined = words.Errorf("expected nginx's combined format, as in %s", "应为 nginx 的 combined 格式，例如 %s",
+	`192.0.2.1 - - [02/Jan/2026:15:04:05 +0000] "GET /api/ip HTTP/1.1" 200 312 "-" "curl/8.0"`)
 
 // parseCombined reads a line. What follows the status may be missing, and what
 // follows the User-Agent is ignored.

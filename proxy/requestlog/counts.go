@@ -1,9 +1,6 @@
 package requestlog
 
-import (
-	"fmt"
-	"strings"
-)
+import "sundry/metrics/words"
 
 // namedLines is how many unreadable lines are named.
 const namedLines = 3
@@ -23,38 +20,40 @@ type Counts struct {
 	// Keyless lines of Sundry's log are about keys that are not known, by endpoint.
 	Keyless map[string]int `json:"keyless"`
 	Broken  int            `json:"unreadable"`
-	// Unreadable are the first of these.
-	Unreadable []string `json:"unreadable_first,omitempty"`
+	// Unreadable are the first of these, and Unreadables the same for people.
+	Unreadable  []string     `json:"unreadable_first,omitempty"`
+	Unreadables []words.Text `json:"-"`
 }
 
 // line counts the n-th line of a log, and names it if it could not be read.
-func (c *Counts) line(name string, n int, err error) {
+func (c *Counts) line(name words.Text, n int, err error) {
 	c.Lines++
 	if err == nil {
 		return
 	}
 	c.Broken++
 	if len(c.Unreadable) < namedLines {
-		c.Unreadable = append(c.Unreadable, fmt.Sprintf("%s:%d: %v", name, n, err))
+		why := words.Sayf("%s:%d: %s", "%s:%d：%s", name, n, words.Failure(err))
+		c.Unreadable, c.Unreadables = append(c.Unreadable, why.EN()), append(c.Unreadables, why)
 	}
 }
 
-// String says how many lines there were of each kind.
-func (c *Counts) String() string {
+// Words say how many lines there were of each kind.
+func (c *Counts) Words() words.Text {
 	keyless := 0
 	for _, n := range c.Keyless {
 		keyless += n
 	}
-	parts := []string{fmt.Sprintf("%d lines: %d requests, %d fills", c.Lines, c.Requests, c.Fills)}
-	add := func(n int, what string) {
+	parts := []words.Text{words.Sayf("%d requests", "%d 次请求", c.Requests), words.Sayf("%d fills", "%d 次回源", c.Fills)}
+	add := func(n int, en, zh string) {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+			parts = append(parts, words.Sayf("%d "+en, "%d "+zh, n))
 		}
 	}
-	add(c.Other, "about something else")
-	add(c.Refused, "refused requests")
-	add(keyless, "without a key")
-	add(c.Future, "more than a month ahead")
-	add(c.Broken, "not readable")
-	return strings.Join(parts, ", ")
+	add(c.Other, "about something else", "行与此无关")
+	add(c.Refused, "refused requests", "次请求被拒绝")
+	add(keyless, "without a key", "行没有键")
+	add(c.Future, "more than a month ahead", "行比现在晚一个月以上")
+	add(c.Broken, "not readable", "行无法识别")
+	return words.Sayf("%d lines: %s", "%d 行：%s", c.Lines, words.List(parts...))
 }

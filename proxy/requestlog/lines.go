@@ -3,10 +3,13 @@ package requestlog
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"errors"
-	"fmt"
 	"io"
+	"io/fs"
+
+	"sundry/metrics/words"
 )
 
 // longestLine is the longest line that is read, in bytes.
@@ -43,7 +46,7 @@ func unzipped(log io.Reader) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(z, longestLine), err
 }
 
-var errLong = fmt.Errorf("longer than %d bytes", longestLine)
+var errLong = words.Errorf("longer than %d bytes", "超过 %d 字节", longestLine)
 
 // readLine reads a line. Of one that is too long, it reads on to its end. With an error there may
 // be a line as well, the last.
@@ -54,4 +57,19 @@ func readLine(in *bufio.Reader) (text []byte, long, err error) {
 		_, err = in.ReadSlice('\n')
 	}
 	return bytes.TrimRight(text, "\r\n"), long, err
+}
+
+// unread is why a log cannot be read on, in Chinese.
+func unread(err error) string {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		err = of.Err // its path is that of the log
+	}
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	switch {
+	case corrupt, errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum):
+		return "gzip 数据已损坏"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "gzip 数据不完整"
+	}
+	return words.Failure(err).ZH()
 }

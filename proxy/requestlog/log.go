@@ -5,9 +5,9 @@
 package requestlog
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,6 +20,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"sundry/cache/advise"
+	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
 )
 
@@ -37,8 +38,10 @@ const (
 )
 
 var (
-	errOld     = errors.New("more than ten years ago: expected the time of a request")
-	errOutcome = errors.New("expected the outcome of a fill: first, unchanged, changed or failed")
+	errOld = words.NewError("more than ten years ago: expected the time of a request",
+		"是十年以前的，应为请求的时间")
+	errOutcome = words.NewError("expected the outcome of a fill: first, unchanged, changed or failed",
+		"应为回源的结果：first、unchanged、changed 或 failed")
 )
 
 // Log is what logs say of some endpoints.
@@ -88,7 +91,7 @@ func New(endpoints []*catalog.Endpoint, basePath string, now time.Time) *Log {
 }
 
 // Read reads a log, whatever its lines are in, in gzip or not. name is for messages.
-func (l *Log) Read(ctx context.Context, log io.Reader, name string) error {
+func (l *Log) Read(ctx context.Context, log io.Reader, name words.Text) error {
 	err := eachLine(log, func(n int, text []byte, err error) error {
 		switch {
 		case err != nil:
@@ -104,7 +107,7 @@ func (l *Log) Read(ctx context.Context, log io.Reader, name string) error {
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%s: %w", name, err)
+		err = words.Translated(fmt.Errorf("%s: %w", name, err), name.ZH()+"："+unread(err))
 	}
 	return err
 }
@@ -250,11 +253,31 @@ func (e *Endpoint) parse(query string, line *combinedLine) meaning {
 	return meaning{key: xxhash.Sum64String(in.Key())}
 }
 
-// WithoutKeys says which endpoints' keys are not known, and why; "" if there are none.
-func (l *Log) WithoutKeys() string {
-	names := slices.Sorted(maps.Keys(l.Counts.Keyless))
-	if len(names) == 0 {
-		return ""
+// WithoutKeys says which endpoints' keys are not known, and why; zero if there are none.
+func (l *Log) WithoutKeys() words.Text {
+	var unset, never []string
+	for _, name := range slices.Sorted(maps.Keys(l.Counts.Keyless)) {
+		if e := l.Endpoints[name]; e.Personal() || e.TakesSecrets() {
+			never = append(never, name) // the log has no marks of their keys, whatever log_keys says
+		} else {
+			unset = append(unset, name)
+		}
 	}
-	return fmt.Sprintf("nothing can be said about %s: the keys are not in the log of Sundry; set log_keys: true (of no use to endpoints with personal parameters), or give the log of the proxy in front, in nginx's combined format", strings.Join(names, ", "))
+	mayBeSet := unknown(unset, "the keys are not in the log of Sundry; set log_keys: true, or ",
+		"Sundry 的日志中没有键；请设置 log_keys: true，或")
+	hidden := unknown(never, "the log of Sundry never has the keys of personal or secret parameters; ",
+		"Sundry 的日志从不记录个人信息或秘密参数的键；请")
+	if mayBeSet.IsZero() || hidden.IsZero() {
+		return cmp.Or(mayBeSet, hidden)
+	}
+	return words.Sayf("%s; %s", "%s；%s", mayBeSet, hidden)
+}
+
+// unknown says why nothing can be said about endpoints, and what to give instead; zero if there are none.
+func unknown(names []string, en, zh string) words.Text {
+	if len(names) == 0 {
+		return words.Text{}
+	}
+	return words.Sayf("nothing can be said about %s: %sgive the log of the proxy in front, in nginx's combined format",
+		"无法对 %s 给出建议：%s提供前面的代理以 nginx 的 combined 格式写的日志", words.Names(names...), words.Say(en, zh))
 }

@@ -2,10 +2,10 @@ package requestlog
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 	"time"
 
+	"sundry/metrics/words"
 	"sundry/proxy"
 )
 
@@ -19,7 +19,9 @@ type ownLine struct {
 	age                             time.Duration // of the copy that a fill replaced; 0: there was none
 }
 
-var errOwn = errors.New("expected a line of Sundry's log, in text or JSON, such as time=2026-01-02T15:04:05Z level=INFO msg=request endpoint=lishi outcome=hit weight=100")
+var errOwn = words.Errorf("expected a line of Sundry's log, in text or JSON, such as %s",
+	"应为 Sundry 的日志（文本或 JSON）中的一行，例如 %s",
+	"time=2026-01-02T15:04:05Z level=INFO msg=request endpoint=lishi outcome=hit weight=100")
 
 // isOwn reports whether a line is one of Sundry's log rather than of nginx's.
 func isOwn(line []byte) bool {
