@@ -49,7 +49,7 @@ func TestExitStatuses(t *testing.T) {
 		{"try --catalog /does/not/exist ip", statusMisconfigured, `sundry: --catalog: "/does/not/exist": no such file or directory; expected a directory, such as /etc/sundry/catalog` + "\n", ""},
 		{"try --catalog exit_test.go ip", statusMisconfigured, "sundry: --catalog: \"", "/exit_test.go\": expected a directory, such as /etc/sundry/catalog\n"},
 		{"health --listen 127.0.0.1:1", statusFailed, "sundry: health: ", ""},
-		{"health --listen nowhere", statusFailed, "sundry: health: listen address", ""},
+		{"health --listen nowhere", statusFailed, `sundry: health: listen address "nowhere": expected an address and a port`, ""},
 		{"advise /does/not/exist", statusFailed, "sundry: ", ""},
 		{"doctor --catalog " + clinic + " clinic", statusOK, "", ""},
 		{"doctor --replay 60s --replay-fault 60s=status:503", statusUnserved, "sundry: no working source: 60s\n", ""},

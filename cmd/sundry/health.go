@@ -83,7 +83,7 @@ func probe(ctx context.Context, listen, path string) error {
 func reachable(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return "", words.Errorf("listen address: %s", "公开端口的地址应为地址和端口，例如 :8080（详情为英文）：%s", err.Error())
+		return "", words.Errorf("listen address %q: expected an address and a port, such as 127.0.0.1:8080", "公开端口的地址%q：应为地址和端口，例如 127.0.0.1:8080", listen)
 	}
 	if port == "" || port == "0" {
 		return "", words.Errorf("listen address %q: the port is chosen by the system and only known to the server", "公开端口的地址%q：端口由系统选定，只有服务知道", listen)

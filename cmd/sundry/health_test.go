@@ -58,7 +58,7 @@ func TestHealthTellsWhatIsWrong(t *testing.T) {
 		"503 Service Unavailable: draining": {nil, []string{"--listen", addr, "--ready"}},
 		"302 Found":                         {map[string]string{"SUNDRY_BASE_PATH": "/moved"}, []string{"--listen", addr}},
 		"only known to the server":          {nil, []string{"--listen", ":0"}},
-		"missing port":                      {nil, []string{"--listen", "localhost"}},
+		"an address and a port":             {nil, []string{"--listen", "localhost"}},
 		"/does/not/exist":                   {map[string]string{"SUNDRY_LISTEN": "127.0.0.1:1"}, []string{"--config", "/does/not/exist"}},
 	} {
 		if _, _, err := call(t, c.env, append([]string{"health"}, c.args...)...); err == nil || !strings.Contains(err.Error(), want) {
