@@ -378,3 +378,20 @@ func TestFigures(t *testing.T) {
 		}
 	}
 }
+
+// TestAdviseNamesEndpointsOfTheLogAlone: without --catalog, those of the operator are not known.
+func TestAdviseNamesEndpointsOfTheLogAlone(t *testing.T) {
+	t.Parallel()
+	lines := ""
+	for _, name := range []string{"own", "lishi", "sfz", "kd", "own"} {
+		lines += "time=2026-03-01T00:00:00Z msg=request endpoint=" + name + " outcome=hit\n"
+	}
+	log := write(t, t.TempDir(), "own.log", lines)
+	_, errs, err := call(t, onlyIn(t, "lishi", "sfz"), "advise", log)
+	if want := "warning: endpoints that the catalog does not have: own; expected --catalog with their files\n"; err != nil || errs != want {
+		t.Errorf("%v %q, want %q", err, errs, want)
+	}
+	if _, errs, err = call(t, nil, "advise", "--catalog", ownCatalog(t), log); err != nil || errs != "" {
+		t.Errorf("%v %q", err, errs)
+	}
+}

@@ -30,6 +30,8 @@ const (
 	mostEvents = 1 << 18
 	// mostMeanings bounds what is remembered of the meaning of queries.
 	mostMeanings = 1 << 18
+	// mostOthers bounds the names of other endpoints.
+	mostOthers = 20
 	// farAhead is how far ahead of now a line may be: a broken clock would else put all
 	// others into a past that counts no more.
 	farAhead = 31 * 24 * time.Hour
@@ -48,7 +50,9 @@ var (
 type Log struct {
 	// Endpoints by name.
 	Endpoints map[string]*Endpoint
-	Counts    Counts
+	// Others are names of other endpoints in the log of Sundry, mostOthers at most.
+	Others []string
+	Counts Counts
 	now       time.Time
 	paths     map[string]*Endpoint
 	meanings  map[string]meaning
@@ -135,6 +139,9 @@ func (l *Log) own(text []byte) error {
 		return err
 	}
 	to := l.Endpoints[string(line.endpoint)]
+	if to == nil && len(line.endpoint) > 0 && len(l.Others) < mostOthers && !slices.Contains(l.Others, string(line.endpoint)) {
+		l.Others = append(l.Others, string(line.endpoint))
+	}
 	if ok, err := l.counts(to, line.time); !ok {
 		return err
 	}
