@@ -17,8 +17,7 @@ const (
 	factor  = 16       // by which the other one is longer
 	most    = 96       // by which it may take longer: what is quadratic takes 256 times as long
 	unclear = 4 * time.Millisecond
-	tries   = 8               // of which the fastest counts: the machine may be busy
-	enough  = 3 * time.Second // for all tries
+	enough  = 3 * time.Second // for all tries, of which the fastest counts: the machine may be busy
 	much    = 128 << 20       // bytes on the heap
 )
 
@@ -77,7 +76,7 @@ func grows(h hostile, work func(string)) (one, other time.Duration, yes bool) {
 	one, other = duration(short, work), duration(long, work)
 	start := time.Now()
 	for try := 0; other >= max(unclear, most*one); try++ {
-		if try == tries || try > 1 && time.Since(start) > enough {
+		if try > 1 && time.Since(start) > enough {
 			return one, other, true
 		}
 		one, other = min(one, duration(short, work)), min(other, duration(long, work))
