@@ -81,7 +81,7 @@ func sane(t *testing.T, s *Space, e *entry.Entry) {
 	now := time.Now()
 	for form := range max(1, e.Forms) {
 		for _, accept := range []entry.Codings{0, entry.Codings(0).With(entry.Gzip), entry.Codings(0).With(entry.Zstd)} {
-			h, err := s.resultHit("k", &flightResult{entry: e, tier: Far}, Want{form, accept}, now)
+			h, err := s.resultAnswer("k", &flightResult{entry: e, tier: Far}, Want{form, accept}, now)
 			if err != nil {
 				t.Fatalf("believed, but cannot be presented: %v", err)
 			}

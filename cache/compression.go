@@ -86,7 +86,7 @@ func (c *coder) gzipped(body []byte) []byte {
 
 // coding gives a representation the preferred coding that is accepted, if it has
 // been made; else it has it made.
-func (h *hotTable) coding(r *ready, want Want, rep *entry.Rep) {
+func (h *hotTable) coding(r *hotEntry, want Want, rep *entry.Rep) {
 	best := want.Accept.Best()
 	if !rep.Varies || best == entry.Identity {
 		return
@@ -102,7 +102,7 @@ func (h *hotTable) coding(r *ready, want Want, rep *entry.Rep) {
 
 // makeCoding starts at most one compression of a body in a coding. With all slots
 // taken it does nothing: the next hit asks again.
-func (h *hotTable) makeCoding(r *ready, coding entry.Coding, slot *atomic.Pointer[coded], body []byte) {
+func (h *hotTable) makeCoding(r *hotEntry, coding entry.Coding, slot *atomic.Pointer[coded], body []byte) {
 	select {
 	case h.coder.slots <- struct{}{}:
 	default:
@@ -124,8 +124,8 @@ func (h *hotTable) makeCoding(r *ready, coding entry.Coding, slot *atomic.Pointe
 }
 
 // reweigh counts what was added to an entry, or to a later one with the same codings.
-func (h *hotTable) reweigh(r *ready) {
-	h.table.ComputeIfPresent(r.key, func(now *ready) (*ready, otter.ComputeOp) {
+func (h *hotTable) reweigh(r *hotEntry) {
+	h.table.ComputeIfPresent(r.key, func(now *hotEntry) (*hotEntry, otter.ComputeOp) {
 		if len(now.codings) == 0 || &now.codings[0] != &r.codings[0] {
 			return now, otter.CancelOp
 		}

@@ -15,9 +15,9 @@ import (
 
 // refresh starts a fill of the key in the background, unless one is running, the key
 // is paused after a failure, or the refresh is withheld.
-func (s *Space) refresh(ctx context.Context, key string, load Loader, hit *Hit, now time.Time) {
-	_, err := s.cache.failures.paused(key, !hit.Meta.Replaceable(), now)
-	if err != nil || s.cache.flights.detachIfRunning(key) || s.withholds(ctx, key, load, hit.State, hit.Left, now) {
+func (s *Space) refresh(ctx context.Context, key string, load Loader, answer *Answer, now time.Time) {
+	_, err := s.cache.failures.paused(key, !answer.Meta.Replaceable(), now)
+	if err != nil || s.cache.flights.detachIfRunning(key) || s.withholds(ctx, key, load, answer.State, answer.Left, now) {
 		return
 	}
 	f := s.newFill(ctx, key, load, true)

@@ -165,7 +165,7 @@ func TestRefreshGoesOnWithoutWaiters(t *testing.T) {
 			time.Sleep(3 * time.Hour)
 			go fetchAndLeave(t, s, "k", l, time.Second)
 			synctest.Wait()
-			s.refresh(t.Context(), "k", l, &Hit{}, time.Now())
+			s.refresh(t.Context(), "k", l, &Answer{}, time.Now())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,9 +218,9 @@ func TestPartEvictedBeforeItIsPicked(t *testing.T) {
 		if err := s.cache.near.class[partsIn(s.policy.Class, &head)].Delete(partKey("k", head.Generation, 0)); err != nil {
 			t.Fatal(err)
 		}
-		hit, err := s.hitFrom(t.Context(), "k", Want{}, l, &flightResult{entry: &head, tier: Near})
-		if err != nil || string(hit.Rep.Data) != large || hit.Tier != Upstream {
-			t.Errorf("%v, %d bytes of %v", err, len(hit.Rep.Data), hit.Tier)
+		answer, err := s.answerFrom(t.Context(), "k", Want{}, l, &flightResult{entry: &head, tier: Near})
+		if err != nil || string(answer.Rep.Data) != large || answer.Tier != Upstream {
+			t.Errorf("%v, %d bytes of %v", err, len(answer.Rep.Data), answer.Tier)
 		}
 	})
 }

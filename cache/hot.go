@@ -37,7 +37,7 @@ const (
 // predecessor is here. Everything here was written to bigcache before, and a write
 // there replaces it here: see version.
 type hotTable struct {
-	table   *otter.Cache[string, *ready]
+	table   *otter.Cache[string, *hotEntry]
 	limit   int // bytes
 	largest int // bytes of one entry
 	panics  *panics.Catcher
@@ -52,9 +52,9 @@ type hotTable struct {
 	workers sync.WaitGroup
 }
 
-// ready is an entry of the hot table. It is immutable, but for what it remembers of
+// hotEntry is an entry of the hot table. It is immutable, but for what it remembers of
 // its use.
-type ready struct {
+type hotEntry struct {
 	entry.Entry
 	key      string
 	deadline atomic.Pointer[policyDeadline]
@@ -78,10 +78,10 @@ func newHotTable(limit int, p *panics.Catcher) (*hotTable, error) {
 	if h.coder, err = newCoder(); err != nil {
 		return nil, err
 	}
-	h.table, err = otter.New(&otter.Options[string, *ready]{
+	h.table, err = otter.New(&otter.Options[string, *hotEntry]{
 		MaximumWeight: uint64(limit),
-		Weigher:       func(_ string, r *ready) uint32 { return r.weight() },
-		OnAtomicDeletion: func(e otter.DeletionEvent[string, *ready]) {
+		Weigher:       func(_ string, r *hotEntry) uint32 { return r.weight() },
+		OnAtomicDeletion: func(e otter.DeletionEvent[string, *hotEntry]) {
 			if e.WasEvicted() {
 				h.evicted.Add(1)
 			}
@@ -91,7 +91,7 @@ func newHotTable(limit int, p *panics.Catcher) (*hotTable, error) {
 }
 
 // get returns nil for a key that is not in the table.
-func (h *hotTable) get(key string) *ready {
+func (h *hotTable) get(key string) *hotEntry {
 	r, _ := h.table.GetIfPresent(key)
 	return r
 }
@@ -115,7 +115,7 @@ func (h *hotTable) stored(class policy.Class, key string, e *entry.Entry) {
 		h.table.Invalidate(key)
 		return
 	}
-	h.table.Set(key, newReady(key, e, old))
+	h.table.Set(key, newHotEntry(key, e, old))
 }
 
 // drop removes a key, whose entry was removed from bigcache or must not be served from
@@ -149,11 +149,11 @@ func (h *hotTable) turn(key string) bool {
 }
 
 func (h *hotTable) enter(key string, e *entry.Entry, version uint32) {
-	h.table.Compute(key, func(old *ready, found bool) (*ready, otter.ComputeOp) {
+	h.table.Compute(key, func(old *hotEntry, found bool) (*hotEntry, otter.ComputeOp) {
 		if found || h.version(key) != version {
 			return old, otter.CancelOp
 		}
-		return newReady(key, e, nil), otter.WriteOp
+		return newHotEntry(key, e, nil), otter.WriteOp
 	})
 }
 
@@ -162,8 +162,8 @@ func (h *hotTable) close() { h.workers.Wait() }
 
 // newReady keeps the codings of an old entry with the same content; nil: there is
 // none.
-func newReady(key string, e *entry.Entry, old *ready) *ready {
-	r := &ready{Entry: *e, key: key}
+func newHotEntry(key string, e *entry.Entry, old *hotEntry) *hotEntry {
+	r := &hotEntry{Entry: *e, key: key}
 	if old != nil && old.Digest == e.Digest && len(old.codings) == e.Forms {
 		r.codings = old.codings
 	} else {
@@ -172,7 +172,7 @@ func newReady(key string, e *entry.Entry, old *ready) *ready {
 	return r
 }
 
-func (r *ready) weight() uint32 {
+func (r *hotEntry) weight() uint32 {
 	n := hotOverhead + len(r.key) + len(r.Raw)
 	for i := range r.codings {
 		n += r.codings[i].size()
@@ -182,7 +182,7 @@ func (r *ready) weight() uint32 {
 
 // deadlineUnder is Policy.Deadline, computed once per policy: a reload and a changed
 // setting make a new one.
-func (r *ready) deadlineUnder(p *policy.Policy) time.Time {
+func (r *hotEntry) deadlineUnder(p *policy.Policy) time.Time {
 	if d := r.deadline.Load(); d != nil && d.policy == p {
 		return d.at
 	}
@@ -193,10 +193,10 @@ func (r *ready) deadlineUnder(p *policy.Policy) time.Time {
 
 // refreshDue reports whether a hit at now has to look whether a refresh is to be
 // started.
-func (r *ready) refreshDue(now time.Time) bool { return now.UnixNano() >= r.refreshFrom.Load() }
+func (r *hotEntry) refreshDue(now time.Time) bool { return now.UnixNano() >= r.refreshFrom.Load() }
 
 // claimRefresh lets one of all hits look, once in refreshLook: that takes locks.
-func (r *ready) claimRefresh(now time.Time) bool {
+func (r *hotEntry) claimRefresh(now time.Time) bool {
 	from := r.refreshFrom.Load()
 	return now.UnixNano() >= from && r.refreshFrom.CompareAndSwap(from, now.Add(refreshLook).UnixNano())
 }

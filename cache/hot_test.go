@@ -36,9 +36,9 @@ func TestHotTableTakesWhatIsReadAgain(t *testing.T) {
 			t.Error("a key that was asked for once is in the hot table")
 		}
 		mustBeHot(t, s, "k", l)
-		var hit Hit
-		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != policy.Fresh || string(hit.Rep.Data) != "answer 1" || hit.Tier != Near {
-			t.Errorf("%+v", hit)
+		var answer Answer
+		if !s.GetHot("k", Want{}, time.Now(), &answer) || answer.State != policy.Fresh || string(answer.Rep.Data) != "answer 1" || answer.Tier != Near {
+			t.Errorf("%+v", answer)
 		}
 	})
 }
@@ -86,9 +86,9 @@ func TestRefreshReplacesTheHotEntry(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		wantText(t, mustFetch(t, s, "k", l), "answer 1") // in grace
 		synctest.Wait()
-		var hit Hit
-		if !s.Ready("k", Want{}, time.Now(), &hit) || string(hit.Rep.Data) != "answer 2" {
-			t.Errorf("after the refresh: %q", hit.Rep.Data)
+		var answer Answer
+		if !s.GetHot("k", Want{}, time.Now(), &answer) || string(answer.Rep.Data) != "answer 2" {
+			t.Errorf("after the refresh: %q", answer.Rep.Data)
 		}
 	})
 }
@@ -158,17 +158,17 @@ func TestHitsDuringARefreshAreReady(t *testing.T) {
 		mustBeHot(t, s, "k", l)
 		l.set(func(l *script) { l.takes = 5 * time.Second })
 		time.Sleep(40 * time.Second)
-		var hit Hit
-		if s.Ready("k", Want{}, time.Now(), &hit) {
+		var answer Answer
+		if s.GetHot("k", Want{}, time.Now(), &answer) {
 			t.Error("ready, although a refresh has to be started")
 		}
 		wantText(t, mustFetch(t, s, "k", l), "answer 1")
 		synctest.Wait()
-		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != policy.Eager {
-			t.Errorf("not ready while the refresh runs: %+v", hit)
+		if !s.GetHot("k", Want{}, time.Now(), &answer) || answer.State != policy.Eager {
+			t.Errorf("not ready while the refresh runs: %+v", answer)
 		}
 		time.Sleep(refreshLook)
-		if s.Ready("k", Want{}, time.Now(), &hit) {
+		if s.GetHot("k", Want{}, time.Now(), &answer) {
 			t.Error("nobody looks after the refresh")
 		}
 		wantCalls(t, l, 2)
@@ -273,7 +273,7 @@ func TestCodingIsMadeWhenItIsAskedForAgain(t *testing.T) {
 	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
 	story(t, classed(policy.Keyed), l, func(t *testing.T, s *Space) {
 		plain := string(compressible(1).Forms[0][0].Data)
-		ask := func(c entry.Coding) Hit {
+		ask := func(c entry.Coding) Answer {
 			t.Helper()
 			h, err := s.Get(t.Context(), "k", Want{Accept: entry.Codings(0).With(c)}, l)
 			if err != nil || !h.Rep.Varies {
@@ -329,17 +329,17 @@ func TestReadyAllocatesNothing(t *testing.T) {
 	for range 3 {
 		mustFetch(t, s, "k", l)
 	}
-	var hit Hit
+	var answer Answer
 	want := Want{Accept: entry.Codings(0).With(entry.Gzip)}
 	now := time.Now()
-	for !s.Ready("k", want, now, &hit) || hit.Rep.Coding != entry.Gzip {
+	for !s.GetHot("k", want, now, &answer) || answer.Rep.Coding != entry.Gzip {
 		s.cache.near.hot.workers.Wait()
 	}
 	n := testing.AllocsPerRun(1000, func() {
-		if !s.Ready("k", want, now, &hit) {
+		if !s.GetHot("k", want, now, &answer) {
 			t.Error("not ready")
 		}
-		s.Served("k", &hit)
+		s.Served("k", &answer)
 	})
 	if n > 0 {
 		t.Errorf("%.1f allocations", n)
@@ -361,9 +361,9 @@ func TestUnchangedContentKeepsItsCodings(t *testing.T) {
 		mustFetch(t, s, "k", l)
 		synctest.Wait()
 		wantCalls(t, l, 2)
-		var hit Hit
-		if !s.Ready("k", want, time.Now(), &hit) || hit.Rep.Coding != entry.Gzip || hit.Age != 0 {
-			t.Errorf("%+v", hit)
+		var answer Answer
+		if !s.GetHot("k", want, time.Now(), &answer) || answer.Rep.Coding != entry.Gzip || answer.Age != 0 {
+			t.Errorf("%+v", answer)
 		}
 		s.cache.near.hot.table.CleanUp()
 		if r := s.cache.near.hot.get("k"); s.cache.near.hot.table.WeightedSize() != uint64(r.weight()) || r.codings[0].size() == 0 {
@@ -401,9 +401,9 @@ func TestRefreshOfAnEntryThatOnlyTheHotTableHas(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		mustFetch(t, s, "k", l) // in grace
 		synctest.Wait()
-		hit := mustFetch(t, s, "k", l)
-		if hit.Age != 0 || !hit.Meta.Modified.Equal(changed) {
-			t.Errorf("aged %v, changed %v, want %v", hit.Age, hit.Meta.Modified, changed)
+		answer := mustFetch(t, s, "k", l)
+		if answer.Age != 0 || !answer.Meta.Modified.Equal(changed) {
+			t.Errorf("aged %v, changed %v, want %v", answer.Age, answer.Meta.Modified, changed)
 		}
 		if _, ok := s.cache.near.stored(policy.Keyed, "k"); !ok {
 			t.Error("the refresh is not in bigcache")

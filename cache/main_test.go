@@ -106,7 +106,7 @@ func newCache(t testing.TB, cfg Config) *Cache {
 	return c
 }
 
-func mustFetch(t *testing.T, s *Space, key string, l Loader) Hit {
+func mustFetch(t *testing.T, s *Space, key string, l Loader) Answer {
 	t.Helper()
 	h, err := s.Get(t.Context(), key, Want{}, l)
 	if err != nil {
@@ -115,7 +115,7 @@ func mustFetch(t *testing.T, s *Space, key string, l Loader) Hit {
 	return h
 }
 
-func wantText(t *testing.T, h Hit, text string) {
+func wantText(t *testing.T, h Answer, text string) {
 	t.Helper()
 	if got := string(h.Rep.Data); got != text {
 		t.Errorf("got %q, want %q", got, text)

@@ -90,7 +90,7 @@ func (c *Cache) hears(yes bool) {
 // doubtful reports whether an entry of the hot table may have been replaced in Redis
 // while this instance heard no announcements, and a look is due. It costs a hit two loads,
 // once somebody has found that it was not.
-func (m *memory) doubtful(r *ready, now time.Time) bool {
+func (m *memory) doubtful(r *hotEntry, now time.Time) bool {
 	d := m.missed.Load()
 	if d == nil || r.checked.Load() == d {
 		return false

@@ -30,8 +30,8 @@ func TestAnOutageThatMissedNothing(t *testing.T) {
 		time.Sleep(time.Second)
 		for range 2 {
 			two.cache.MissedAnnouncements()
-			looks, ready := far.gets, Hit{}
-			if !private.Ready("private:k", Want{}, time.Now(), &ready) {
+			looks, ready := far.gets, Answer{}
+			if !private.GetHot("private:k", Want{}, time.Now(), &ready) {
 				t.Error("what is not in Redis is looked up there")
 			}
 			for _, key := range []string{"story:k", "story:gone"} {
@@ -40,7 +40,7 @@ func TestAnOutageThatMissedNothing(t *testing.T) {
 						t.Errorf("%s: %+v", key, h)
 					}
 				}
-				if !two.Ready(key, Want{}, time.Now(), &ready) {
+				if !two.GetHot(key, Want{}, time.Now(), &ready) {
 					t.Errorf("%s is not ready again", key)
 				}
 			}

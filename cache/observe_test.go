@@ -98,14 +98,14 @@ func TestObserverIsToldOfASampleOfHits(t *testing.T) {
 	s := newCache(t, Config{Observer: seen}).Space("story", usual())
 	mustFetch(t, s, "k", &script{})
 	mustFetch(t, s, "k", &script{})
-	var hit Hit
+	var answer Answer
 	const n = 100_000
 	now, before := time.Now(), seen.requests
 	if allocated := testing.AllocsPerRun(n, func() {
-		if !s.Ready("k", Want{}, now, &hit) {
+		if !s.GetHot("k", Want{}, now, &answer) {
 			t.Error(errors.New("not ready"))
 		}
-		s.Served("k", &hit)
+		s.Served("k", &answer)
 	}); allocated > 0 {
 		t.Errorf("%.1f allocations", allocated)
 	}
@@ -114,24 +114,24 @@ func TestObserverIsToldOfASampleOfHits(t *testing.T) {
 	}
 }
 
-// BenchmarkReadyHit is what the lane does, with and without an observer that wants the
+// BenchmarkHotHit is what the lane does, with and without an observer that wants the
 // sample of a busy space.
-func BenchmarkReadyHit(b *testing.B) {
+func BenchmarkHotHit(b *testing.B) {
 	for name, observer := range map[string]Observer{"unobserved": nil, "observed": &notes{next: 1 << 12}} {
 		b.Run(name, func(b *testing.B) {
 			s := newCache(b, Config{Observer: observer}).Space("story", usual())
 			if _, err := s.Get(b.Context(), "k", Want{}, &script{}); err != nil {
 				b.Fatal(err)
 			}
-			var hit Hit
+			var answer Answer
 			now := time.Now()
-			for !s.Ready("k", Want{}, now, &hit) {
+			for !s.GetHot("k", Want{}, now, &answer) {
 				s.cache.near.hot.workers.Wait()
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				s.Ready("k", Want{}, now, &hit)
-				s.Served("k", &hit)
+				s.GetHot("k", Want{}, now, &answer)
+				s.Served("k", &answer)
 			}
 		})
 	}

@@ -72,8 +72,8 @@ func (k *keeper) found(t testing.TB, keys map[string]string) map[string]string {
 	got := map[string]string{}
 	for key := range keys {
 		s := spaceFor(k.Cache, key)
-		if hit := (Hit{}); s.Peek(t.Context(), key, Want{}, &script{err: errDown}, &hit) {
-			got[key] = string(hit.Rep.Data) + hit.Message
+		if answer := (Answer{}); s.GetNear(t.Context(), key, Want{}, &script{err: errDown}, &answer) {
+			got[key] = string(answer.Rep.Data) + answer.Message
 		}
 		k.near.remove(s.policy.Class, key)
 	}

@@ -154,7 +154,7 @@ func TestSnapshotBringsBackEverything(t *testing.T) {
 				if got.Random && slices.ContainsFunc(content.Forms[form], func(b entry.Body) bool { return bytes.Equal(b.Data, got.Rep.Data) }) {
 					got.Rep, want.Rep = entry.Rep{}, entry.Rep{}
 				}
-				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Hit{})); diff != "" {
+				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Answer{})); diff != "" {
 					t.Errorf("%s, form %d (-before +after):\n%s", key, form, diff)
 				}
 			}

@@ -98,23 +98,22 @@ func (e *PausedError) Error() string { return e.Err.Error() }
 func (e *PausedError) Unwrap() error { return e.Err }
 
 // Get answers from the cache, or fills the key, depending on the entry's
-// state. Callers with an admission step between the two call Peek and Await.
+// state. Callers with an admission step between the two call GetNear and Await.
 //
 // The error is the loader's, the caller's context's, a PausedError, or ErrBusy.
-func (s *Space) Get(ctx context.Context, key string, want Want, load Loader) (hit Hit, err error) {
-	if s.Peek(ctx, key, want, load, &hit) {
-		return hit, nil
+func (s *Space) Get(ctx context.Context, key string, want Want, load Loader) (answer Answer, err error) {
+	if s.GetNear(ctx, key, want, load, &answer) {
+		return answer, nil
 	}
-	return s.Await(ctx, key, want, load, &hit)
+	return s.Await(ctx, key, want, load, &answer)
 }
 
-// Peek answers from the near tier without waiting: with a fresh entry, or with
-// one within grace, whose refresh it starts in the background as it does for one that is
-// due early; with neither if another instance has announced a newer one, for which Await
-// looks into Redis. When it is not
-// ready, pass the hit on to Await or Fallback. It fills in the caller's hit, which is too large
-// to be copied on the way.
-func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader, hit *Hit) (ready bool) {
+// GetNear answers from the near tier without waiting: with a fresh entry, or with one within
+// grace, whose refresh it starts in the background as it does for one that is due early; with
+// neither if another instance has announced a newer one, for which Await looks into Redis.
+// Otherwise pass what it has filled in on to Await or Fallback: the caller's answer, which is
+// too large to be copied on the way.
+func (s *Space) GetNear(ctx context.Context, key string, want Want, load Loader, answer *Answer) (ok bool) {
 	if !s.policy.Stores() {
 		return false
 	}
@@ -123,65 +122,65 @@ func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader, hi
 	r := s.cache.near.hot.get(key)
 	found := r != nil
 	if found {
-		s.hotHit(r, want, now, hit)
+		s.fromHot(r, want, now, answer)
 	} else {
-		found = s.lookNear(key, want, now, hit)
+		found = s.lookNear(key, want, now, answer)
 	}
 	switch {
-	case !found, !policy.Usable(hit.State):
+	case !found, !policy.Usable(answer.State):
 		s.metrics.nearMiss.Inc()
 		return false
-	case hit.State == policy.Stale, hit.superseded:
+	case answer.State == policy.Stale, answer.superseded:
 		s.metrics.nearStale.Inc()
 		return false
-	case hit.State != policy.Fresh:
+	case answer.State != policy.Fresh:
 		if r == nil || r.claimRefresh(now) {
-			s.refresh(ctx, key, load, hit, now)
+			s.refresh(ctx, key, load, answer, now)
 		}
 	}
-	s.countHit(hit)
+	s.countAnswer(answer)
 	return true
 }
 
-// Ready answers from the hot table alone, with a fresh entry for which there is nothing
+// GetHot answers from the hot table alone, with a fresh entry for which there is nothing
 // to do but to send it. It starts nothing, allocates nothing and counts nothing: call
-// Served for a hit that is sent, Peek where it is not ready.
-func (s *Space) Ready(key string, want Want, now time.Time, hit *Hit) bool {
+// Served where the answer is sent, GetNear where there is none.
+func (s *Space) GetHot(key string, want Want, now time.Time, answer *Answer) bool {
 	r := s.cache.near.hot.get(key)
 	if r == nil || !s.policy.Stores() {
 		return false
 	}
-	s.hotHit(r, want, now, hit)
+	s.fromHot(r, want, now, answer)
 	switch {
-	case hit.superseded:
+	case answer.superseded:
 		return false
-	case hit.State == policy.Fresh:
+	case answer.State == policy.Fresh:
 		return true
-	case hit.State == policy.Eager:
+	case answer.State == policy.Eager:
 		return !r.refreshDue(now)
 	default:
 		return false
 	}
 }
 
-// Served counts a hit that Ready found for a key.
-func (s *Space) Served(key string, hit *Hit) {
+// Served counts an answer of GetHot.
+func (s *Space) Served(key string, answer *Answer) {
 	s.observeRequest(key)
-	s.countHit(hit)
+	s.countAnswer(answer)
 }
 
-func (s *Space) countHit(hit *Hit) {
-	if hit.State == policy.Grace {
+func (s *Space) countAnswer(answer *Answer) {
+	if answer.State == policy.Grace {
 		s.metrics.nearStale.Inc()
 	} else {
 		s.metrics.nearHit.Inc()
 	}
-	s.metrics.age.Observe(hit.Age.Seconds())
+	s.metrics.age.Observe(answer.Age.Seconds())
 }
 
-// Await fills the key, or joins the flight that does, after a Peek that was not ready;
-// found is the hit that Peek has filled in. Its errors are those of Get.
-func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, found *Hit) (Hit, error) {
+// Await fills the key, or joins the flight that does, after GetNear had no answer; found is
+// what it has filled in. Its errors are those of Get.
+func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, found *Answer) (Answer, error) {
 	switch {
 	case !s.policy.Stores():
 		return s.bypass(ctx, want, load)
@@ -191,38 +190,38 @@ func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, f
 	return s.await(ctx, key, want, load, found)
 }
 
-// Fallback serves the stale copy that a Peek found to a caller that may not wait,
+// Fallback serves the stale copy that GetNear found to a caller that may not wait,
 // because of err; false when there is none that is still usable.
-func (s *Space) Fallback(key string, found *Hit, err error) (Hit, bool) {
+func (s *Space) Fallback(key string, found *Answer, err error) (Answer, bool) {
 	if found.State != policy.Stale && !found.superseded || !s.stillUsable(key, found, time.Now()) {
-		return Hit{}, false
+		return Answer{}, false
 	}
 	return s.fallback(found, err), true
 }
 
 // lookNear looks the key up in the near tier.
-func (s *Space) lookNear(key string, want Want, now time.Time, hit *Hit) bool {
+func (s *Space) lookNear(key string, want Want, now time.Time, answer *Answer) bool {
 	e, rep, ok := s.cache.near.get(s.policy.Class, key, want)
 	if ok {
-		*hit = s.hitOf(key, &e, rep, want, now, Near)
-		hit.superseded = s.usesFar() && policy.Usable(hit.State) && s.cache.near.dueHint(key, e.Meta.Created, now) != nil
+		*answer = s.answerOf(key, &e, rep, want, now, Near)
+		answer.superseded = s.usesFar() && policy.Usable(answer.State) && s.cache.near.dueHint(key, e.Meta.Created, now) != nil
 	}
 	return ok
 }
 
-// hotHit describes an entry of the hot table, in the best coding that is accepted and
+// fromHot describes an entry of the hot table, in the best coding that is accepted and
 // has been made.
-func (s *Space) hotHit(r *ready, want Want, now time.Time, hit *Hit) {
+func (s *Space) fromHot(r *hotEntry, want Want, now time.Time, answer *Answer) {
 	rep, err := r.Pick(want.Form, r.Record)
 	if err != nil {
-		*hit = Hit{State: policy.Gone} // not reached: its layout was checked
+		*answer = Answer{State: policy.Gone} // not reached: its layout was checked
 		return
 	}
 	s.cache.near.hot.coding(r, want, &rep)
 	state, left := s.stateBy(r.deadlineUnder(&s.policy), r.key, &r.Meta, now)
-	s.describe(hit, &r.Entry, want, rep, now)
-	hit.State, hit.Left, hit.Tier = state, left, Near
-	hit.superseded = s.usesFar() && s.cache.near.doubtful(r, now) && policy.Usable(state)
+	s.describe(answer, &r.Entry, want, rep, now)
+	answer.State, answer.Left, answer.Tier = state, left, Near
+	answer.superseded = s.usesFar() && s.cache.near.doubtful(r, now) && policy.Usable(state)
 }
 
 // state is an entry's state under the policy and the purges in force, and how long
@@ -242,67 +241,67 @@ func (s *Space) stateBy(deadline time.Time, key string, m *entry.Meta, now time.
 	return s.purge.Load().Apply(m, &s.policy, now, state, left)
 }
 
-// hitOf describes an entry with its state at now.
-func (s *Space) hitOf(key string, e *entry.Entry, rep entry.Rep, want Want, now time.Time, tier Tier) Hit {
-	var hit Hit
-	s.describe(&hit, e, want, rep, now)
-	hit.Tier = tier
-	hit.State, hit.Left = s.state(key, &e.Meta, now)
-	return hit
+// answerOf describes an entry with its state at now.
+func (s *Space) answerOf(key string, e *entry.Entry, rep entry.Rep, want Want, now time.Time, tier Tier) Answer {
+	var answer Answer
+	s.describe(&answer, e, want, rep, now)
+	answer.Tier = tier
+	answer.State, answer.Left = s.state(key, &e.Meta, now)
+	return answer
 }
 
-// describe fills in a hit, but for its state and tier.
-func (s *Space) describe(hit *Hit, e *entry.Entry, want Want, rep entry.Rep, now time.Time) {
+// describe fills in an answer, but for its state and tier.
+func (s *Space) describe(answer *Answer, e *entry.Entry, want Want, rep entry.Rep, now time.Time) {
 	bodies, _ := e.Form(want.Form)
-	*hit = Hit{
+	*answer = Answer{
 		Age: max(0, now.Sub(e.Meta.Created)), Meta: e.Meta, Message: e.Message, Rep: rep,
 		Missing: bodies == 0 && !e.Meta.Negative, Random: bodies > 1,
 	}
 }
 
 // bypass loads for one caller and stores nothing.
-func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Hit, error) {
+func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Answer, error) {
 	done, err := s.cache.flights.acquireUnshared(s.countsFor(ctx))
 	if err != nil {
-		return Hit{}, err
+		return Answer{}, err
 	}
 	defer done()
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, insideFill{}, true), s.policy.FillTimeout)
 	defer cancel()
 	content, err := s.loadSafely(ctx, load, false)
 	if err != nil {
-		return Hit{}, err
+		return Answer{}, err
 	}
 	e, err := s.entryOf("", &content, time.Now(), &entry.Entry{})
 	if err != nil {
-		return Hit{}, err
+		return Answer{}, err
 	}
-	hit, err := s.resultHit("", &flightResult{entry: e}, want, time.Now())
-	hit.State, hit.Left = policy.Absent, 0
-	return hit, err
+	answer, err := s.resultAnswer("", &flightResult{entry: e}, want, time.Now())
+	answer.State, answer.Left = policy.Absent, 0
+	return answer, err
 }
 
-// resultHit picks the caller's representation from a flight's result.
-func (s *Space) resultHit(key string, got *flightResult, want Want, now time.Time) (Hit, error) {
+// resultAnswer picks the caller's representation from a flight's result.
+func (s *Space) resultAnswer(key string, got *flightResult, want Want, now time.Time) (Answer, error) {
 	rep, err := s.cache.near.pick(s.policy.Class, key, got.entry, want)
 	if err != nil {
-		return Hit{}, fmt.Errorf("%s: %w", s.name, err)
+		return Answer{}, fmt.Errorf("%s: %w", s.name, err)
 	}
-	hit := s.hitOf(key, got.entry, rep, want, now, got.tier)
-	hit.Stored = got.stored
-	return hit, nil
+	answer := s.answerOf(key, got.entry, rep, want, now, got.tier)
+	answer.Stored = got.stored
+	return answer, nil
 }
 
 // await joins the key's flight. A caller with a stale copy waits for the soft
 // timeout at most, one with a superseded copy for less; after that the flight goes on as
 // a refresh. A caller that disconnects does not disturb the other waiters; the last one
 // cancels it.
-func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Hit) (Hit, error) {
+func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Answer) (Answer, error) {
 	wait, err := s.cache.failures.paused(key, stale != nil && !stale.Meta.Replaceable(), time.Now())
 	if err != nil && (stale == nil || !stale.superseded) {
 		if stale == nil {
 			s.metrics.paused.Inc()
-			return Hit{}, &PausedError{err, wait}
+			return Answer{}, &PausedError{err, wait}
 		}
 		return s.fallback(stale, err), nil
 	}
@@ -328,7 +327,7 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 	}
 	for {
 		if flight.finished() {
-			return s.hitAfter(ctx, key, want, load, flight, started, stale)
+			return s.answerAfter(ctx, key, want, load, flight, started, stale)
 		}
 		select {
 		case <-flight.done:
@@ -338,7 +337,7 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 				return s.fallback(stale, errSlow), nil
 			}
 		case <-ctx.Done():
-			return Hit{}, ctx.Err()
+			return Answer{}, ctx.Err()
 		}
 	}
 }
@@ -348,13 +347,13 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 // returns only when the work has ended: so this is for callers without a deadline, who have
 // disconnected then.
 // During the look into the tiers, which its budget bounds, it remains one.
-func (s *Space) lead(ctx context.Context, key string, want Want, load Loader, flight *flight) (Hit, error) {
+func (s *Space) lead(ctx context.Context, key string, want Want, load Loader, flight *flight) (Answer, error) {
 	f := s.newFill(ctx, key, load, false)
 	leave := func() { s.cache.flights.leave(flight) }
 	if got, err := f.find(); got != nil || err != nil {
 		defer leave()
 		s.cache.flights.finish(flight, got, err)
-		return s.hitAfter(ctx, key, want, load, flight, true, nil)
+		return s.answerAfter(ctx, key, want, load, flight, true, nil)
 	}
 	stays := context.AfterFunc(ctx, s.cache.panics.Func(panics.Fill, leave))
 	defer func() {
@@ -364,9 +363,9 @@ func (s *Space) lead(ctx context.Context, key string, want Want, load Loader, fl
 	}()
 	s.cache.flights.do(flight, f.obtain)
 	if err := ctx.Err(); err != nil {
-		return Hit{}, err
+		return Answer{}, err
 	}
-	return s.hitAfter(ctx, key, want, load, flight, true, nil)
+	return s.answerAfter(ctx, key, want, load, flight, true, nil)
 }
 
 func hasDeadline(ctx context.Context) bool {
@@ -374,58 +373,58 @@ func hasDeadline(ctx context.Context) bool {
 	return ok
 }
 
-// hitAfter is what a finished flight is for one of its waiters.
-func (s *Space) hitAfter(ctx context.Context, key string, want Want, load Loader, f *flight, started bool, stale *Hit) (Hit, error) {
+// answerAfter is what a finished flight is for one of its waiters.
+func (s *Space) answerAfter(ctx context.Context, key string, want Want, load Loader, f *flight, started bool, stale *Answer) (Answer, error) {
 	if !started {
 		s.metrics.coalesced.Inc()
 	}
 	if f.err != nil {
 		return s.fallbackOrError(f.err, key, want, f.result, stale)
 	}
-	hit, err := s.hitFrom(ctx, key, want, load, f.result)
-	hit.Coalesced = !started
-	hit.Refreshed = hit.Tier == Upstream && (f.result.hadCopy || stale != nil)
-	return hit, err
+	answer, err := s.answerFrom(ctx, key, want, load, f.result)
+	answer.Coalesced = !started
+	answer.Refreshed = answer.Tier == Upstream && (f.result.hadCopy || stale != nil)
+	return answer, err
 }
 
 var errSlow = errors.New("refresh took longer than the soft timeout")
 
-// hitFrom turns a flight's result into this caller's hit.
-func (s *Space) hitFrom(ctx context.Context, key string, want Want, load Loader, got *flightResult) (Hit, error) {
+// answerFrom turns a flight's result into this caller's answer.
+func (s *Space) answerFrom(ctx context.Context, key string, want Want, load Loader, got *flightResult) (Answer, error) {
 	now := time.Now()
-	hit, err := s.resultHit(key, got, want, now)
+	answer, err := s.resultAnswer(key, got, want, now)
 	switch {
 	case err != nil && got.tier == Near: // a part was evicted after the flight had found it
 		s.cache.near.remove(s.policy.Class, key)
 		return s.await(ctx, key, want, load, nil)
 	case err != nil:
-		return Hit{}, err
+		return Answer{}, err
 	}
-	if hit.State == policy.Grace {
-		s.refresh(ctx, key, load, &hit, now)
+	if answer.State == policy.Grace {
+		s.refresh(ctx, key, load, &answer, now)
 	}
-	s.metrics.age.Observe(hit.Age.Seconds())
-	return hit, nil
+	s.metrics.age.Observe(answer.Age.Seconds())
+	return answer, nil
 }
 
 // fallbackOrError serves a stale copy after a failed flight: the one that the
 // flight found, or the caller's own.
-func (s *Space) fallbackOrError(err error, key string, want Want, found *flightResult, stale *Hit) (Hit, error) {
+func (s *Space) fallbackOrError(err error, key string, want Want, found *flightResult, stale *Answer) (Answer, error) {
 	now := time.Now()
 	if found != nil {
-		if hit, err2 := s.resultHit(key, found, want, now); err2 == nil && s.stillUsable(key, &hit, now) {
-			return s.fallback(&hit, err), nil
+		if answer, err2 := s.resultAnswer(key, found, want, now); err2 == nil && s.stillUsable(key, &answer, now) {
+			return s.fallback(&answer, err), nil
 		}
 	}
 	if s.stillUsable(key, stale, now) {
 		return s.fallback(stale, err), nil
 	}
-	return Hit{}, err
+	return Answer{}, err
 }
 
 // stillUsable reports whether a stale copy that was found a while ago may still be
 // served: it may have been purged or have expired since.
-func (s *Space) stillUsable(key string, stale *Hit, now time.Time) bool {
+func (s *Space) stillUsable(key string, stale *Answer, now time.Time) bool {
 	if stale == nil {
 		return false
 	}
@@ -435,9 +434,9 @@ func (s *Space) stillUsable(key string, stale *Hit, now time.Time) bool {
 
 // fallback serves a stale copy because the refresh failed or was slow, or a superseded
 // one that is fresh by its own age because the newer was not to be had.
-func (s *Space) fallback(stale *Hit, err error) Hit {
+func (s *Space) fallback(stale *Answer, err error) Answer {
 	if stale.superseded && stale.State != policy.Stale {
-		s.countHit(stale)
+		s.countAnswer(stale)
 		return *stale
 	}
 	s.metrics.stale.Inc()

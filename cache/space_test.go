@@ -34,11 +34,11 @@ func TestMissThenHit(t *testing.T) {
 			t.Errorf("first: %+v", miss)
 		}
 		time.Sleep(7 * time.Second)
-		hit := mustFetch(t, s, "k", l)
-		if hit.Tier != Near || hit.State != policy.Fresh || hit.Age != 7*time.Second || hit.Left != 53*time.Second {
-			t.Errorf("second: %+v", hit)
+		answer := mustFetch(t, s, "k", l)
+		if answer.Tier != Near || answer.State != policy.Fresh || answer.Age != 7*time.Second || answer.Left != 53*time.Second {
+			t.Errorf("second: %+v", answer)
 		}
-		wantText(t, hit, "answer 1")
+		wantText(t, answer, "answer 1")
 	})
 }
 
@@ -364,10 +364,10 @@ func TestPeekAnswersWhatNeedsNoWaiting(t *testing.T) {
 					mustFetch(t, s, "k", l)
 					time.Sleep(row.after)
 				}
-				var hit Hit
-				ready := s.Peek(t.Context(), "k", Want{}, l, &hit)
-				if ready != row.ready || hit.State != row.state {
-					t.Errorf("ready %v, state %v", ready, hit.State)
+				var answer Answer
+				ready := s.GetNear(t.Context(), "k", Want{}, l, &answer)
+				if ready != row.ready || answer.State != row.state {
+					t.Errorf("ready %v, state %v", ready, answer.State)
 				}
 				time.Sleep(time.Second)
 				wantCalls(t, l, row.calls)
@@ -382,14 +382,14 @@ func TestFallback(t *testing.T) {
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
 		time.Sleep(30 * time.Minute)
-		var seen Hit
-		s.Peek(t.Context(), "k", Want{}, l, &seen)
-		hit, ok := s.Fallback("k", &seen, errFull)
-		if !ok || !errors.Is(hit.Failed, errFull) {
-			t.Errorf("%v %+v", ok, hit)
+		var seen Answer
+		s.GetNear(t.Context(), "k", Want{}, l, &seen)
+		answer, ok := s.Fallback("k", &seen, errFull)
+		if !ok || !errors.Is(answer.Failed, errFull) {
+			t.Errorf("%v %+v", ok, answer)
 		}
-		wantText(t, hit, "answer 1")
-		if _, ok := s.Fallback("nothing", &Hit{}, errFull); ok {
+		wantText(t, answer, "answer 1")
+		if _, ok := s.Fallback("nothing", &Answer{}, errFull); ok {
 			t.Error("a copy was served for a key that was never filled")
 		}
 		s.PurgeKey("k", time.Now())

@@ -136,7 +136,7 @@ func (c *Cache) replaced(key string, created time.Time) {
 }
 
 // patience is how long a caller waits for something newer than its copy.
-func (s *Space) patience(stale *Hit) time.Duration {
+func (s *Space) patience(stale *Answer) time.Duration {
 	if stale.superseded && stale.State != policy.Stale {
 		return min(newerPatience, s.policy.SoftTimeout)
 	}

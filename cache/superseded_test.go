@@ -70,8 +70,8 @@ func TestOthersServeWhatOneHasRefreshed(t *testing.T) {
 // Redis, and the next ones have it.
 func wantOneLook(t *testing.T, far *fakeRemote, two *Space, l *script) {
 	t.Helper()
-	var hit Hit
-	if two.Ready("story:k", Want{}, time.Now(), &hit) {
+	var answer Answer
+	if two.GetHot("story:k", Want{}, time.Now(), &answer) {
 		t.Error("the older copy is ready")
 	}
 	looks := far.gets
@@ -220,8 +220,8 @@ func TestAnnouncementWithoutAnEntry(t *testing.T) {
 					if n := far.gets - looks; n != looksForNewer {
 						t.Errorf("%d looks", n)
 					}
-					var hit Hit
-					if !one.Ready("story:k", Want{}, time.Now(), &hit) {
+					var answer Answer
+					if !one.GetHot("story:k", Want{}, time.Now(), &answer) {
 						t.Error("the copy is not in the hot table again")
 					}
 					wantCalls(t, l, 1)
@@ -351,8 +351,8 @@ func TestSupersededCopyIsAFallback(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{}
 		refreshed(t, one, two, l)
-		var found Hit
-		ready := two.Peek(t.Context(), "story:k", Want{}, l, &found)
+		var found Answer
+		ready := two.GetNear(t.Context(), "story:k", Want{}, l, &found)
 		if ready {
 			t.Fatal("it is ready")
 		}
@@ -370,11 +370,11 @@ func TestWarmLooksForTheNewerEntry(t *testing.T) {
 		if _, err := two.Warm(context.Background(), "story:k", l); err != nil {
 			t.Fatal(err)
 		}
-		var hit Hit
-		if !two.Ready("story:k", Want{}, time.Now(), &hit) {
+		var answer Answer
+		if !two.GetHot("story:k", Want{}, time.Now(), &answer) {
 			t.Error("not ready")
 		}
-		wantText(t, hit, "answer 2")
+		wantText(t, answer, "answer 2")
 		wantCalls(t, l, 2)
 	})
 }

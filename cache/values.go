@@ -38,17 +38,17 @@ func (s *Space) Values(source, version string) *Values {
 func (v *Values) Get(ctx context.Context, id string, load func(context.Context) (any, error)) (any, time.Time, error) {
 	key := v.key(id)
 	v.dropOlder(ctx, key)
-	hit, err := v.space.Get(ctx, key, Want{}, &valueLoader{v.source, load})
+	answer, err := v.space.Get(ctx, key, Want{}, &valueLoader{v.source, load})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	d := json.NewDecoder(bytes.NewReader(hit.Rep.Data))
+	d := json.NewDecoder(bytes.NewReader(answer.Rep.Data))
 	d.UseNumber()
 	var value any
 	if err := d.Decode(&value); err != nil {
 		return nil, time.Time{}, fmt.Errorf("cached value: %w", err)
 	}
-	return value, hit.Meta.Created, nil
+	return value, answer.Meta.Created, nil
 }
 
 // Drop purges the value of an id that was created at that time, as Get returned it,

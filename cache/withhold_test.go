@@ -51,10 +51,10 @@ func TestRefreshesAreWithheld(t *testing.T) {
 				mustFetch(t, s, "k", l)
 				time.Sleep(c.age)
 				for range 100 {
-					hit := mustFetch(t, s, "k", l)
-					wantText(t, hit, "answer 1")
-					if hit.State != c.state || !errors.Is(hit.Failed, c.failed) {
-						t.Fatalf("%v, %v", hit.State, hit.Failed)
+					answer := mustFetch(t, s, "k", l)
+					wantText(t, answer, "answer 1")
+					if answer.State != c.state || !errors.Is(answer.Failed, c.failed) {
+						t.Fatalf("%v, %v", answer.State, answer.Failed)
 					}
 				}
 				wantText(t, mustFetch(t, s, "new", l), "answer 2")

@@ -14,34 +14,34 @@ import (
 var errShed = errors.New("too many requests are waiting")
 
 // get answers one key from the hot table where nothing else is to be done, else from the
-// near tier, or by a fill. With an error, there is no hit.
-func (s *Server) get(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader, hit *cache.Hit) (err error) {
-	if req.near = space.Ready(key, want, req.start, hit); req.near {
-		space.Served(key, hit)
+// near tier, or by a fill. With an error, there is no answer.
+func (s *Server) get(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader, answer *cache.Answer) (err error) {
+	if req.near = space.GetHot(key, want, req.start, answer); req.near {
+		space.Served(key, answer)
 		return nil
 	}
 	req.lent = true
-	*hit, err = s.peekOrAwait(req, space, key, want, load)
+	*answer, err = s.getNearOrAwait(req, space, key, want, load)
 	return err
 }
 
-// peekOrAwait answers from the near tier without admission. A request that is not
+// getNearOrAwait answers from the near tier without admission. A request that is not
 // answered there has to be admitted to wait for a fill; one that is shed gets the stale
 // copy where one may be served as fallback.
-func (s *Server) peekOrAwait(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
+func (s *Server) getNearOrAwait(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Answer, error) {
 	ctx := waitContext{req}
-	var hit cache.Hit
-	if req.near = space.Peek(ctx, key, want, load, &hit); req.near {
-		return hit, nil
+	var answer cache.Answer
+	if req.near = space.GetNear(ctx, key, want, load, &answer); req.near {
+		return answer, nil
 	}
 	if !s.admission.enter(req.route.load, req.start) {
-		if stale, ok := space.Fallback(key, &hit, errShed); ok {
+		if stale, ok := space.Fallback(key, &answer, errShed); ok {
 			return stale, nil
 		}
-		return cache.Hit{}, errShed
+		return cache.Answer{}, errShed
 	}
 	defer s.admission.leave(req.route.load)
-	return space.Await(ctx, key, want, load, &hit)
+	return space.Await(ctx, key, want, load, &answer)
 }
 
 // admission bounds how many requests wait for an answer, in all and per endpoint.

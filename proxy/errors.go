@@ -139,11 +139,11 @@ func (s *Server) fail(req *request, o outcome, f *failure) {
 	if req.allowed.Low {
 		req.route.settings.limiter.setHeaders(h, &req.allowed)
 	}
-	if req.hit.Meta.Source != "" {
-		h["Sundry-Source"] = []string{req.hit.Meta.Source}
+	if req.answer.Meta.Source != "" {
+		h["Sundry-Source"] = []string{req.answer.Meta.Source}
 	}
-	if req.hit.State != policy.Absent {
-		h["Cache-Status"], h["Age"] = []string{string(appendCacheStatus(nil, &req.hit))}, []string{seconds(req.hit.Age)}
+	if req.answer.State != policy.Absent {
+		h["Cache-Status"], h["Age"] = []string{string(appendCacheStatus(nil, &req.answer))}, []string{seconds(req.answer.Age)}
 	}
 	req.sent = s.writeError(req, f, s.errorFormat(req))
 }

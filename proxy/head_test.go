@@ -26,7 +26,7 @@ import (
 type composed struct {
 	name   string
 	in     catalog.Input
-	found  cache.Hit
+	found  cache.Answer
 	method string
 	ifNone []string
 	id     requestID
@@ -96,8 +96,8 @@ func inputOf(kind string) catalog.Input {
 	return in
 }
 
-func foundWith(contentType, tag string) cache.Hit {
-	return cache.Hit{
+func foundWith(contentType, tag string) cache.Answer {
+	return cache.Answer{
 		State: policy.Fresh, Tier: cache.Near, Left: 50 * time.Second, Age: 10 * time.Second, Meta: entry.Meta{Source: "made"},
 		Rep: entry.Rep{Status: http.StatusOK, Type: contentType, ETag: tag, Data: []byte(`{"data":"x"}`)},
 	}
@@ -121,7 +121,7 @@ func TestRawBytesAreWhatNetHTTPSends(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
 		row := &rows[i]
-		req := &request{w: w, r: r, id: row.id, in: &row.in, hit: row.found, allowed: ratelimit.Allowance{OK: true, Low: row.low, Remaining: 3, Next: time.Second},
+		req := &request{w: w, r: r, id: row.id, in: &row.in, answer: row.found, allowed: ratelimit.Allowance{OK: true, Low: row.low, Remaining: 3, Next: time.Second},
 			route: &route{settings: &activeSettings{limiter: limiter}}}
 		s.respond(req)
 	}))

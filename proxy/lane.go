@@ -58,7 +58,7 @@ type lane struct {
 // prepared is an answer that lies ready, while it is put together. It is used again for
 // other requests.
 type prepared struct {
-	hit     cache.Hit
+	answer  cache.Answer
 	picture picture
 	reply   reply
 	allowed ratelimit.Allowance
@@ -127,36 +127,36 @@ func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *meaning {
 // picture of a link that is drawn; if it does not lie ready, net/http draws anew, so a picture
 // that was not fetched yet comes a little later.
 func (a *prepared) find(rt *route, parsed *meaning, want cache.Want, at time.Time) bool {
-	if !rt.space.Ready(parsed.key, want, at, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
+	if !rt.space.GetHot(parsed.key, want, at, &a.answer) || a.answer.Meta.Negative || a.answer.Missing {
 		return false
 	}
 	if parsed.in.Form.PictureProxy == nil {
 		return true
 	}
-	return a.hit.Rep.Location != "" && a.picture.find(rt, parsed, &a.hit, at)
+	return a.answer.Rep.Location != "" && a.picture.find(rt, parsed, &a.answer, at)
 }
 
 // found is what find found to send.
-func (a *prepared) found(parsed *meaning) *cache.Hit {
+func (a *prepared) found(parsed *meaning) *cache.Answer {
 	if parsed.in.Form.PictureProxy != nil {
-		return &a.picture.hit
+		return &a.picture.answer
 	}
-	return &a.hit
+	return &a.answer
 }
 
 // picture is what a link leads to.
 type picture struct {
-	key string
-	hit cache.Hit
+	key    string
+	answer cache.Answer
 }
 
-func (p *picture) find(rt *route, parsed *meaning, link *cache.Hit, at time.Time) bool {
+func (p *picture) find(rt *route, parsed *meaning, link *cache.Answer, at time.Time) bool {
 	fetch := parsed.in.PictureFetch(link.Rep.Location)
 	p.key = fetch.Key()
-	if !rt.pictures.Ready(p.key, cache.Want{Form: fetch.FormIndex()}, at, &p.hit) {
+	if !rt.pictures.GetHot(p.key, cache.Want{Form: fetch.FormIndex()}, at, &p.answer) {
 		return false
 	}
-	isPictureOf(link, &p.hit)
+	isPictureOf(link, &p.answer)
 	return true
 }
 
@@ -172,9 +172,9 @@ func (l *lane) count(a *prepared, rt *route, parsed *meaning, q *express.Request
 	if a.reply.status == http.StatusNotModified {
 		outcome = outcomeNotModified
 	}
-	rt.space.Served(parsed.key, &a.hit)
+	rt.space.Served(parsed.key, &a.answer)
 	if parsed.in.Form.PictureProxy != nil {
-		rt.pictures.Served(a.picture.key, &a.picture.hit)
+		rt.pictures.Served(a.picture.key, &a.picture.answer)
 	}
 	rt.metrics.observeHit(outcome, a.reply.status, time.Since(q.Arrived))
 }

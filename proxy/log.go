@@ -95,8 +95,8 @@ func (s *Server) log(req *request, took time.Duration) {
 		slog.String("id", req.id.String()), slog.String("endpoint", name), slog.String("outcome", req.outcome.String()),
 		slog.Int("status", req.status), slog.Int("bytes", req.sent), slog.Duration("took", took),
 	)
-	if src := req.hit.Meta.Source; src != "" {
-		attrs = append(attrs, slog.String("source", src), slog.Duration("age", req.hit.Age))
+	if src := req.answer.Meta.Source; src != "" {
+		attrs = append(attrs, slog.String("source", src), slog.Duration("age", req.answer.Age))
 	}
 	if req.key != "" && req.route.settings.LogKeys {
 		attrs = appendMark(attrs, "key", s.marks.ofKey(req.route.endpoint, req.key))
@@ -104,7 +104,7 @@ func (s *Server) log(req *request, took time.Duration) {
 	if req.isHit() && req.route.settings.HitSample > 1 {
 		attrs = append(attrs, slog.Uint64("weight", req.route.settings.HitSample))
 	}
-	if req.hit.Meta.LastResort {
+	if req.answer.Meta.LastResort {
 		attrs = append(attrs, slog.Bool("last_resort", true))
 	}
 	if tp := traceParent(req.r); tp != "" {
@@ -112,8 +112,8 @@ func (s *Server) log(req *request, took time.Duration) {
 	}
 	if req.failed != nil && req.failed.cause != nil {
 		attrs = append(attrs, slog.String("cause", req.failed.cause.Error()))
-	} else if req.hit.Failed != nil {
-		attrs = append(attrs, slog.String("cause", req.hit.Failed.Error()))
+	} else if req.answer.Failed != nil {
+		attrs = append(attrs, slog.String("cause", req.answer.Failed.Error()))
 	}
 	s.writeLine(ctx, level, RequestMessage, attrs)
 }

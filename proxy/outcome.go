@@ -55,7 +55,7 @@ func (o outcome) classes() []int {
 	return []int{4}
 }
 
-func outcomeOf(h *cache.Hit) outcome {
+func outcomeOf(h *cache.Answer) outcome {
 	switch {
 	case h.State == policy.Absent:
 		return outcomeBypass

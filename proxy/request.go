@@ -34,7 +34,7 @@ type request struct {
 	in      *catalog.Input            // what the query means; nil before that is known
 	parsed  catalog.Input             // *in, unless that was remembered
 	key     string                    // of the answer
-	hit     cache.Hit                 // what the cache answered, a hit or not
+	answer  cache.Answer              // what the cache answered, a hit or not
 	wait    atomic.Pointer[waitState] // nil: it did not wait
 
 	outcome    outcome
@@ -120,7 +120,7 @@ func (s *Server) answer(req *request) {
 		return
 	}
 	if err := s.getFromCache(req); err != nil {
-		req.hit = cache.Hit{}
+		req.answer = cache.Answer{}
 		f := classify(waitContext{req}, err)
 		if f.errorType == typeOverloaded {
 			s.metrics.shed.Inc()
@@ -128,16 +128,16 @@ func (s *Server) answer(req *request) {
 		s.fail(req, f.outcome(), f)
 		return
 	}
-	hit := &req.hit
-	req.outcome = outcomeOf(hit)
+	answer := &req.answer
+	req.outcome = outcomeOf(answer)
 	switch {
-	case hit.Meta.Negative:
-		f := notFound(words.Unpack(hit.Message))
-		f.cacheControl = string(appendNegativeControl(nil, req.in, hit))
+	case answer.Meta.Negative:
+		f := notFound(words.Unpack(answer.Message))
+		f.cacheControl = string(appendNegativeControl(nil, req.in, answer))
 		s.fail(req, outcomeNegative, f)
-	case hit.Missing:
+	case answer.Missing:
 		f := notFound(words.Say("this answer is not available in the format "+req.in.Form.Name, "这个响应没有 "+req.in.Form.Name+" 格式"))
-		f.cacheControl = string(appendNegativeControl(nil, req.in, hit))
+		f.cacheControl = string(appendNegativeControl(nil, req.in, answer))
 		s.fail(req, req.outcome, f)
 	default:
 		req.status, req.sent = s.respond(req)
@@ -153,10 +153,10 @@ func (s *Server) answer(req *request) {
 func (s *Server) getFromCache(req *request) error {
 	if req.in.Form.PictureProxy != nil {
 		var err error
-		req.hit, err = s.getPicture(req)
+		req.answer, err = s.getPicture(req)
 		return err
 	}
-	return s.get(req, req.route.space, req.key, s.wantOf(req.in, req.r.URL.RawQuery, req.r.Header["Accept-Encoding"], req.r.Header["Accept-Language"]), loader{req}, &req.hit)
+	return s.get(req, req.route.space, req.key, s.wantOf(req.in, req.r.URL.RawQuery, req.r.Header["Accept-Encoding"], req.r.Header["Accept-Language"]), loader{req}, &req.answer)
 }
 
 // wantOf is the representation that a request asks for: in the caller's language if there is one
@@ -183,9 +183,9 @@ const (
 // getPicture picks a link of the pool at random and returns the picture behind it.
 // If that cannot be fetched, it picks a link to another host; if none leads to a picture,
 // the answer is the redirect to one: the caller may reach what this service does not.
-func (s *Server) getPicture(req *request) (cache.Hit, error) {
+func (s *Server) getPicture(req *request) (cache.Answer, error) {
 	want := cache.Want{Form: req.in.Form.Index}
-	var link cache.Hit
+	var link cache.Answer
 	var failed []string // hosts
 	for range pictureDraws {
 		if err := s.get(req, req.route.space, req.key, want, loader{req}, &link); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
@@ -199,7 +199,7 @@ func (s *Server) getPicture(req *request) (cache.Hit, error) {
 			return found, nil
 		}
 		if (waitContext{req}).Err() != nil {
-			return cache.Hit{}, fmt.Errorf("picture of a link: %w", err)
+			return cache.Answer{}, fmt.Errorf("picture of a link: %w", err)
 		}
 		if failed = append(failed, hostOf(link.Rep.Location)); len(failed) == pictureAttempts {
 			break
@@ -209,16 +209,16 @@ func (s *Server) getPicture(req *request) (cache.Hit, error) {
 }
 
 // pictureOf is the picture that a link of the pool leads to.
-func (s *Server) pictureOf(req *request, link *cache.Hit) (cache.Hit, error) {
+func (s *Server) pictureOf(req *request, link *cache.Answer) (cache.Answer, error) {
 	p := req.in.PictureFetch(link.Rep.Location)
-	var found cache.Hit
+	var found cache.Answer
 	err := s.get(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p, &found)
 	isPictureOf(link, &found)
 	return found, err
 }
 
 // isPictureOf makes a picture the answer to a request for which its link was drawn.
-func isPictureOf(link, found *cache.Hit) {
+func isPictureOf(link, found *cache.Answer) {
 	found.Meta.Source, found.Meta.LastResort = link.Meta.Source, link.Meta.LastResort
 	found.Random, found.Rep.ETag = true, ""
 }
@@ -307,7 +307,7 @@ func (s *Server) failPanic(req *request, caught error) {
 	h := req.w.Header()
 	connection := h["Connection"]
 	clear(h) // of the answer that was being prepared
-	req.hit, req.allowed = cache.Hit{}, ratelimit.Allowance{}
+	req.answer, req.allowed = cache.Answer{}, ratelimit.Allowance{}
 	if connection != nil {
 		h["Connection"] = connection
 	}

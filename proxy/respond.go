@@ -69,7 +69,7 @@ type reply struct {
 
 // compose makes the reply to a request for in, of which found is what the cache has.
 // The two may not change before it is written.
-func (rp *reply) compose(in *catalog.Input, found *cache.Hit, id requestID, ifNoneMatch []string) {
+func (rp *reply) compose(in *catalog.Input, found *cache.Answer, id requestID, ifNoneMatch []string) {
 	rep := &found.Rep
 	rp.status = rep.Status
 	rp.head.reset()
@@ -97,7 +97,7 @@ func (rp *reply) appendTo(b []byte, date string, head bool) (joined, rest []byte
 // respond writes an answer from the cache.
 func (s *Server) respond(req *request) (status, sent int) {
 	var rp reply
-	rp.compose(req.in, &req.hit, req.id, req.r.Header["If-None-Match"])
+	rp.compose(req.in, &req.answer, req.id, req.r.Header["If-None-Match"])
 	req.route.settings.limiter.describe(&rp.head, &req.allowed)
 	rp.head.setOn(req.w.Header())
 	req.begin(rp.status)
@@ -181,7 +181,7 @@ func (req *request) begin(status int) {
 }
 
 // describe sets the fields of an answer whose body has that length.
-func (h *head) describe(in *catalog.Input, found *cache.Hit, id requestID, length int) {
+func (h *head) describe(in *catalog.Input, found *cache.Answer, id requestID, length int) {
 	rep := &found.Rep
 	h.put(fieldAllowOrigin, "*")
 	h.put(fieldContentTypeOptions, "nosniff")
@@ -237,37 +237,37 @@ func (h *head) describeVariant(in *catalog.Input, rep *entry.Rep) {
 // appendCacheControl says for how long downstream caches may store the answer. A
 // random answer is not stored; one that depends on the caller's address is private
 // and short-lived.
-func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
-	if in.Form.Pool || hit.State == policy.Absent {
+func appendCacheControl(b []byte, in *catalog.Input, answer *cache.Answer) []byte {
+	if in.Form.Pool || answer.State == policy.Absent {
 		return append(b, "no-store"...)
 	}
-	b = appendMaxAge(b, in, hit)
+	b = appendMaxAge(b, in, answer)
 	if in.Private {
 		return b
 	}
 	p := in.Endpoint.Policy
-	b = appendStale(b, ", stale-while-revalidate=", p.Grace, hit)
-	return appendStale(b, ", stale-if-error=", p.StaleIfError, hit)
+	b = appendStale(b, ", stale-while-revalidate=", p.Grace, answer)
+	return appendStale(b, ", stale-if-error=", p.StaleIfError, answer)
 }
 
 // appendNegativeControl is the same for a negative answer, which must not be used
 // once it is stale.
-func appendNegativeControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
-	if hit.State == policy.Absent || hit.Left <= 0 {
+func appendNegativeControl(b []byte, in *catalog.Input, answer *cache.Answer) []byte {
+	if answer.State == policy.Absent || answer.Left <= 0 {
 		return append(b, "no-store"...)
 	}
-	return appendMaxAge(b, in, hit)
+	return appendMaxAge(b, in, answer)
 }
 
 // appendMaxAge appends public or private, and max-age.
-func appendMaxAge(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
-	left := hit.Left
+func appendMaxAge(b []byte, in *catalog.Input, answer *cache.Answer) []byte {
+	left := answer.Left
 	if in.Private {
 		b, left = append(b, "private, max-age="...), min(left, privateMax)
 	} else {
 		b = append(b, "public, max-age="...)
 	}
-	return strconv.AppendInt(b, lifetime(hit.Age, left), 10)
+	return strconv.AppendInt(b, lifetime(answer.Age, left), 10)
 }
 
 // lifetime is the freshness lifetime in seconds (RFC 9111, 4.2): minus Age it is
@@ -283,9 +283,9 @@ func lifetime(age, left time.Duration) int64 {
 
 // appendStale says how long a stale answer may be used: not after its content
 // expires, as signed links do.
-func appendStale(b []byte, directive string, span time.Duration, hit *cache.Hit) []byte {
-	if end := hit.Meta.Expires; !end.IsZero() {
-		span = min(span, end.Sub(hit.Meta.Created)-hit.Age-hit.Left)
+func appendStale(b []byte, directive string, span time.Duration, answer *cache.Answer) []byte {
+	if end := answer.Meta.Expires; !end.IsZero() {
+		span = min(span, end.Sub(answer.Meta.Created)-answer.Age-answer.Left)
 	}
 	if span < time.Second {
 		return b
@@ -295,37 +295,37 @@ func appendStale(b []byte, directive string, span time.Duration, hit *cache.Hit)
 
 // appendCacheStatus says how the cache came to the answer (RFC 9211). A parameter
 // of our own marks answers of a last_resort source.
-func appendCacheStatus(b []byte, hit *cache.Hit) []byte {
-	b = appendForward(append(b, "sundry; "...), hit)
-	if hit.State != policy.Absent {
-		b = strconv.AppendInt(append(b, "; ttl="...), int64(hit.Left/time.Second), 10)
-		if hit.Tier != cache.Upstream {
-			b = append(append(b, "; detail="...), hit.Tier.String()...)
+func appendCacheStatus(b []byte, answer *cache.Answer) []byte {
+	b = appendForward(append(b, "sundry; "...), answer)
+	if answer.State != policy.Absent {
+		b = strconv.AppendInt(append(b, "; ttl="...), int64(answer.Left/time.Second), 10)
+		if answer.Tier != cache.Upstream {
+			b = append(append(b, "; detail="...), answer.Tier.String()...)
 		}
 	}
-	if hit.Meta.LastResort {
+	if answer.Meta.LastResort {
 		b = append(b, "; sundry-last-resort"...)
 	}
 	return b
 }
 
 // appendForward says whether upstreams were asked, and why (fwd).
-func appendForward(b []byte, hit *cache.Hit) []byte {
+func appendForward(b []byte, answer *cache.Answer) []byte {
 	switch {
-	case hit.State == policy.Absent:
+	case answer.State == policy.Absent:
 		b = append(b, "fwd=bypass"...)
-	case hit.Failed != nil:
+	case answer.Failed != nil:
 		b = append(b, "fwd=stale"...)
-	case hit.Tier == cache.Upstream:
-		if hit.Refreshed {
+	case answer.Tier == cache.Upstream:
+		if answer.Refreshed {
 			b = append(b, "fwd=stale"...)
 		} else {
 			b = append(b, "fwd=uri-miss"...)
 		}
-		if hit.Stored {
+		if answer.Stored {
 			b = append(b, "; stored"...)
 		}
-		if hit.Coalesced {
+		if answer.Coalesced {
 			b = append(b, "; collapsed"...)
 		}
 	default:

@@ -46,11 +46,11 @@ func TestLifetime(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			in, _ := e.Parse("", catalog.Caller{})
 			in.Private = r.private
-			hit := &cache.Hit{State: policy.Fresh, Age: r.age, Left: r.left, Meta: entry.Meta{Created: born}}
+			answer := &cache.Answer{State: policy.Fresh, Age: r.age, Left: r.left, Meta: entry.Meta{Created: born}}
 			if r.expires > 0 {
-				hit.Meta.Expires = born.Add(r.expires)
+				answer.Meta.Expires = born.Add(r.expires)
 			}
-			if got := string(appendCacheControl(nil, &in, hit)); got != r.want {
+			if got := string(appendCacheControl(nil, &in, answer)); got != r.want {
 				t.Errorf("%s, want %s", got, r.want)
 			}
 		})
@@ -132,7 +132,7 @@ func TestNegativeAnswersForTheCallersAddressArePrivate(t *testing.T) {
 }
 
 func TestCacheStatus(t *testing.T) {
-	for want, hit := range map[string]cache.Hit{
+	for want, answer := range map[string]cache.Answer{
 		"sundry; fwd=bypass":                                       {},
 		"sundry; fwd=bypass; sundry-last-resort":                   {Meta: entry.Meta{LastResort: true}},
 		"sundry; hit; ttl=9; detail=memory":                        {State: policy.Fresh, Tier: cache.Near, Left: 9900 * time.Millisecond},
@@ -147,7 +147,7 @@ func TestCacheStatus(t *testing.T) {
 		"sundry; fwd=stale; ttl=-3; detail=memory":                 {State: policy.Stale, Tier: cache.Near, Failed: context.Canceled, Left: -3 * time.Second},
 		"sundry; fwd=uri-miss; stored; ttl=60; sundry-last-resort": {State: policy.Fresh, Stored: true, Left: time.Minute, Meta: entry.Meta{LastResort: true}},
 	} {
-		if got := string(appendCacheStatus(nil, &hit)); got != want {
+		if got := string(appendCacheStatus(nil, &answer)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -86,7 +86,7 @@ func TestAScarceQuotaIsKeptForCallersWithoutACopy(t *testing.T) {
 }
 
 // scarce is a cache of an endpoint whose source has a quota.
-func scarce(t *testing.T, reg *prometheus.Registry, perMinute int) (fetch func(n int) (cache.Hit, error), calls *counted, end func()) {
+func scarce(t *testing.T, reg *prometheus.Registry, perMinute int) (fetch func(n int) (cache.Answer, error), calls *counted, end func()) {
 	t.Helper()
 	text := strings.NewReplacer("max: 9", "max: 1000000", "ttl: 1h", "ttl: 1m, grace: 1h, jitter: 0", "computed: {}", fmt.Sprintf("computed: {}\n    rate: %d/1m", perMinute)).Replace(whole)
 	env := testEnvironment(t, nil)
@@ -102,7 +102,7 @@ func scarce(t *testing.T, reg *prometheus.Registry, perMinute int) (fetch func(n
 	e, _ := set.Get("whole")
 	space := c.Space(e.Name, e.Policy)
 	calls = &counted{answered: new(atomic.Int64), failed: new(atomic.Int64)}
-	return func(n int) (cache.Hit, error) {
+	return func(n int) (cache.Answer, error) {
 		in, bad := e.Parse(fmt.Sprintf("n=%d", n+1), Caller{Addr: caller})
 		if bad != nil {
 			t.Fatal(bad)

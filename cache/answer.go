@@ -26,8 +26,8 @@ const (
 // String is the tier's name in Cache-Status and in metrics.
 func (t Tier) String() string { return [...]string{"upstream", "memory", "redis"}[min(t, Far)] }
 
-// Hit is an answer from the cache, ready to be written.
-type Hit struct {
+// Answer is what the cache answers, a hit or not, ready to be written.
+type Answer struct {
 	State     policy.State
 	Tier      Tier
 	Left      time.Duration // of freshness; negative when stale
