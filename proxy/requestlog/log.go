@@ -51,11 +51,11 @@ type Log struct {
 	// Endpoints by name.
 	Endpoints map[string]*Endpoint
 	// Others are names of other endpoints in the log of Sundry, mostOthers at most.
-	Others []string
-	Counts Counts
-	now       time.Time
-	paths     map[string]*Endpoint
-	meanings  map[string]meaning
+	Others   []string
+	Counts   Counts
+	now      time.Time
+	paths    map[string]*Endpoint
+	meanings map[string]meaning
 }
 
 // Endpoint is what logs say of one.
