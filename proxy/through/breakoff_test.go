@@ -139,7 +139,7 @@ func TestOriginsThatBreakOff(t *testing.T) {
 	t.Parallel()
 	requests, workers := 3000, 8
 	if longtest.Stories() {
-		requests = 120_000 / longtest.Every(10)
+		requests = 120_000 / longtest.Every(5)
 	}
 	s := serveWorld(t, dialFragile)
 	var all sync.WaitGroup

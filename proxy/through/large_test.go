@@ -24,7 +24,7 @@ import (
 func TestManyCallersOfALargeBody(t *testing.T) {
 	callers := 100
 	if longtest.Stories() {
-		callers = 1000
+		callers = 1000 / longtest.Every(3)
 	}
 	body, hold := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16), make(chan struct{})
 	s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
