@@ -132,6 +132,12 @@ func (o *Object) Selects(request http.Header) bool {
 // Tag is its entity tag; "": it has none.
 func (o *Object) Tag() string { return o.Header.Get("Etag") }
 
+// Resumes reports whether its origin gives the rest of the same body to who has its beginning: it says that it has ranges
+// (RFC 9110, section 14.3), and by a strong tag what they are of.
+func (o *Object) Resumes() bool {
+	return isStrong(o.Tag()) && strings.EqualFold(o.Header.Get("Accept-Ranges"), "bytes")
+}
+
 // Variants are the stored responses of one URI, the newest first. They are never changed.
 type Variants []*Object
 

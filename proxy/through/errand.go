@@ -223,9 +223,10 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	t := web.TermsOf(got, &e.Rules)
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
 	b.keeps = mayStore && resp.ContentLength <= e.Most
-	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), spool: web.NewSpool(e.window(resp.ContentLength), resp.ContentLength), status: e.status, trailer: &resp.Trailer}
+	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = b.keeps
-	a.shared = mayStore && mayShare(got, &t)
+	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
+	a.spool = web.NewSpool(e.window(resp.ContentLength, a.shared), resp.ContentLength)
 	e.markers.set(e.key, !a.shared, got.Received)
 	return a, b
 }
@@ -259,12 +260,18 @@ const (
 	streamWindow = 256 << 10
 )
 
+// reachesAll reports whether readers of any pace get all of a body: it fits into memory, or its rest can be asked for. Where its
+// length is not known, it mostly does.
+func (e *errand) reachesAll(length int64, o *web.Object) bool {
+	return length <= max(e.Most, shareWindow) || o.Resumes()
+}
+
 // window is how much of a body is in memory while it arrives: all of it where it is kept.
-func (e *errand) window(length int64) int64 {
-	if e.asIs {
+func (e *errand) window(length int64, shared bool) int64 {
+	switch {
+	case e.asIs, length > e.Most && !shared:
 		return streamWindow
-	}
-	if length > e.Most {
+	case length > e.Most:
 		return shareWindow
 	}
 	return max(e.Most, streamWindow)

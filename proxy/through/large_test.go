@@ -113,6 +113,34 @@ func watch(done <-chan struct{}, before int64) (most int64) {
 	}
 }
 
+// TestASlowReaderOfALargeBody gets all of it, however far ahead another one is: the rest by its tag, else by a call of its own.
+func TestASlowReaderOfALargeBody(t *testing.T) {
+	t.Parallel()
+	body := bytes.Repeat([]byte("0123456789abcdef"), 24<<20/16)
+	for _, tag := range []string{`"a"`, `W/"a"`, ""} {
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Etag", tag)
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+		})
+		ask := func() net.Conn {
+			c, err := s.front.dial(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+			return c
+		}
+		fast, slow := ask(), ask()
+		for i, c := range []net.Conn{fast, slow} {
+			if n, err := readAnswer(c); err != nil || n != int64(len(body)) {
+				t.Errorf("tag %s, reader %d: %d bytes: %v", tag, i, n, err)
+			}
+		}
+	}
+}
+
 // waiting is how many callers all flights have.
 func (s *flights) waiting() (n int) {
 	s.mu.Lock()
