@@ -14,12 +14,14 @@ var ErrLagging = errors.New("the reader is too far behind the body")
 
 // Spool is a body that arrives once and is read by many, each at its own pace, from its first byte on and while it
 // arrives. It keeps all of a body of up to its window; of a longer one, what the fastest reader has read goes once it is that
-// far back, and the writer waits for the fastest reader, so that memory is bounded. It is safe for concurrent use; one
-// writes.
+// far back, and the writer waits for the fastest reader, so that memory is bounded. Where the memory that spools share is used
+// up, its window is one segment. It is safe for concurrent use; one writes.
 type Spool struct {
 	window int64
 
 	mu       sync.Mutex
+	memory   *SpoolMemory // of which it has reserved its segments but one; nil: it has none, or has ended
+	readers  int
 	changed  chan struct{} // closed once there is something new; nil: nobody waits
 	segments [][]byte      // from offset start on; behind the end of the last is what is being written
 	start    int64
@@ -30,9 +32,33 @@ type Spool struct {
 	err      error
 }
 
-// NewSpool makes a spool that keeps up to window bytes, of a body of that length; -1: it is not known.
-func NewSpool(window, length int64) *Spool {
-	return &Spool{window: max(window, segment), expected: length}
+// NewSpool makes a spool that keeps up to window bytes, of a body of that length; -1: it is not known. The memory is given back
+// once it is closed and nobody reads it.
+func NewSpool(window, length int64, memory *SpoolMemory) *Spool {
+	return &Spool{window: max(window, segment), expected: length, memory: memory}
+}
+
+// Hold says that somebody begins to read, who is to call Release at the end.
+func (s *Spool) Hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers++
+}
+
+// Release says that somebody has ended reading.
+func (s *Spool) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers--
+	s.giveBack()
+}
+
+// giveBack gives the memory back once it is of no use. The lock is held.
+func (s *Spool) giveBack() {
+	if s.ended && s.readers == 0 {
+		s.memory.give(max(0, len(s.segments)-1))
+		s.memory = nil
+	}
 }
 
 // Write appends bytes, once there is room for them. It fails only once the spool is closed.
@@ -72,6 +98,9 @@ func (s *Spool) room() (b []byte, wait <-chan struct{}, err error) {
 		return nil, s.wait(), nil
 	}
 	last := s.lastSegment()
+	if last == nil {
+		return nil, s.wait(), nil
+	}
 	b = last[len(last):cap(last)]
 	return b[:min(int64(len(b)), room)], nil, nil
 }
@@ -79,8 +108,8 @@ func (s *Spool) room() (b []byte, wait <-chan struct{}, err error) {
 // smallSegment is how large the first segment is at first where the length is not known: most bodies are small.
 const smallSegment = 4 << 10
 
-// lastSegment is the one with room behind its end. The first has as much as is expected, and one byte more, in which nothing
-// is read but the end; or it grows.
+// lastSegment is the one with room behind its end; nil where there is no memory for it. The first has as much as is expected,
+// and one byte more, in which nothing is read but the end; or it grows.
 func (s *Spool) lastSegment() []byte {
 	last := len(s.segments) - 1
 	if last >= 0 && len(s.segments[last]) < cap(s.segments[last]) {
@@ -97,8 +126,31 @@ func (s *Spool) lastSegment() []byte {
 		s.segments[last] = append(make([]byte, 0, size), s.segments[last]...)
 		return s.segments[last]
 	}
+	if !s.reserve() {
+		return nil
+	}
 	s.segments = append(s.segments, make([]byte, 0, size))
-	return s.segments[last+1]
+	return s.segments[len(s.segments)-1]
+}
+
+// reserve takes memory for another segment. Where there is none, what the fastest reader has read goes.
+func (s *Spool) reserve() bool {
+	for len(s.segments) > 0 && !s.memory.take() {
+		if s.start+segment > s.fastest {
+			return false
+		}
+		s.drop()
+	}
+	return true
+}
+
+// drop drops the first segment.
+func (s *Spool) drop() {
+	s.segments[0] = nil
+	s.segments, s.start = s.segments[1:], s.start+segment
+	if len(s.segments) > 0 {
+		s.memory.give(1)
+	}
 }
 
 // Wrote appends the first n bytes of what Room was.
@@ -112,8 +164,7 @@ func (s *Spool) Wrote(n int) {
 	*last = (*last)[:len(*last)+n]
 	s.size += int64(n)
 	for s.size-s.start > s.window+segment {
-		s.segments[0] = nil
-		s.segments, s.start = s.segments[1:], s.start+segment
+		s.drop()
 	}
 	s.signal()
 }
@@ -141,6 +192,7 @@ func (s *Spool) Close(err error) {
 	if !s.ended {
 		s.ended, s.err = true, err
 		s.signal()
+		s.giveBack()
 	}
 }
 

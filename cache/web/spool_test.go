@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"testing"
+
+	"sundry/upstreams/lib/waittest"
 )
 
 // read reads a spool from an offset to its end.
@@ -38,7 +40,7 @@ func pattern(n int) []byte {
 
 func TestManyReadWhatArrivesOnce(t *testing.T) {
 	want := pattern(3*segment + 17)
-	s := NewSpool(1<<20, -1)
+	s := NewSpool(1<<20, -1, nil)
 	var readers sync.WaitGroup
 	for i := range 20 {
 		readers.Go(func() {
@@ -75,7 +77,7 @@ func TestManyReadWhatArrivesOnce(t *testing.T) {
 func TestTheFastestReaderPacesTheWriter(t *testing.T) {
 	const window = 2 * segment
 	want := pattern(20 * segment)
-	s := NewSpool(window, -1)
+	s := NewSpool(window, -1, nil)
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		if _, err := s.Write(want); err != nil {
@@ -105,7 +107,7 @@ func TestTheFastestReaderPacesTheWriter(t *testing.T) {
 
 func TestABodyThatIsCutOff(t *testing.T) {
 	broken := errors.New("connection reset")
-	s := NewSpool(1<<20, -1)
+	s := NewSpool(1<<20, -1, nil)
 	_, _ = s.Write([]byte("half"))
 	if _, err := s.Room(); err != nil {
 		t.Fatal(err)
@@ -124,7 +126,7 @@ func TestABodyThatIsCutOff(t *testing.T) {
 func TestABodyOfAKnownLength(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, segment - 1, segment, segment + 1, 3 * segment} {
 		for _, told := range []int{n, n / 3, -1} {
-			want, s := pattern(n), NewSpool(1<<20, int64(told))
+			want, s := pattern(n), NewSpool(1<<20, int64(told), nil)
 			if _, err := s.Write(want); err != nil {
 				t.Fatal(err)
 			}
@@ -137,5 +139,44 @@ func TestABodyOfAKnownLength(t *testing.T) {
 				t.Errorf("%d bytes of which %d were told: copied where it need not be, or keeping more than that", n, told)
 			}
 		}
+	}
+}
+
+// TestSpoolsShareMemory: one that nobody reads stops where it is used up; another gets through with a segment of its own.
+func TestSpoolsShareMemory(t *testing.T) {
+	t.Parallel()
+	memory := NewSpoolMemory(4 * segment)
+	unread, want := NewSpool(1<<20, -1, memory), pattern(20*segment)
+	var writers sync.WaitGroup
+	writers.Go(func() {
+		if n, err := unread.Write(want); !errors.Is(err, io.ErrClosedPipe) || n != 5*segment {
+			t.Errorf("%d segments, %v", n/segment, err)
+		}
+	})
+	waittest.Until(t, "the memory to be used up", func() bool { return memory.left.Load() == 0 })
+	passing := NewSpool(1<<20, -1, memory)
+	writers.Go(func() {
+		if _, err := passing.Write(want); err != nil {
+			t.Error(err)
+		}
+		passing.Close(nil)
+	})
+	passing.Hold()
+	if got, err := read(passing, 0); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if _, whole := passing.Completed(0); whole || len(passing.segments) > 1 {
+		t.Errorf("%d segments are kept", len(passing.segments))
+	}
+	passing.Release()
+	unread.Hold()
+	unread.Close(nil)
+	writers.Wait()
+	if left := memory.left.Load(); left != 0 {
+		t.Errorf("%d bytes are left, though what is written is still read", left)
+	}
+	unread.Release()
+	if left := memory.left.Load(); left != 4*segment {
+		t.Errorf("%d bytes are left at the end", left)
 	}
 }

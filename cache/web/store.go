@@ -65,6 +65,8 @@ type StoreConfig struct {
 	// Far is what instances share; nil: nothing. Their keys begin with Name.
 	Far  Far
 	Name string
+	// Spools bounds what bodies take together while they arrive; nil: they are not bounded.
+	Spools *SpoolMemory
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 }

@@ -226,7 +226,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = b.keeps
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
-	a.spool = web.NewSpool(e.window(resp.ContentLength, a.shared), resp.ContentLength)
+	a.spool = web.NewSpool(e.window(resp.ContentLength, a.shared), resp.ContentLength, e.store.Spools)
 	e.markers.set(e.key, !a.shared, got.Received)
 	return a, b
 }

@@ -141,6 +141,33 @@ func TestASlowReaderOfALargeBody(t *testing.T) {
 	}
 }
 
+// TestCallersWhoReadNothing take the memory that spools share, and a segment each; others get their answers meanwhile.
+func TestCallersWhoReadNothing(t *testing.T) {
+	body := bytes.Repeat([]byte("0123456789abcdef"), 4<<20/16)
+	s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	})
+	before := inUse()
+	for i := range 100 {
+		c, err := s.front.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "GET /%d HTTP/1.1\r\nHost: x\r\n\r\n", i)
+	}
+	waittest.Until(t, "all to be asked for", func() bool { return s.calls.Load() == 100 })
+	for range 3 {
+		if a := s.get("/a"); a.err != nil || a.body != string(body) {
+			t.Errorf("%d bytes: %v", len(a.body), a.err)
+		}
+	}
+	if more := inUse() - before; more > 128<<20 { // 400 MiB of bodies, each here and in the test
+		t.Errorf("%d MiB more", more>>20)
+	}
+}
+
 // waiting is how many callers all flights have.
 func (s *flights) waiting() (n int) {
 	s.mu.Lock()

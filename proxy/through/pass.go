@@ -52,7 +52,7 @@ func (c *call) pass() {
 	if keeps {
 		window = max(c.Most, window)
 	}
-	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(window, resp.ContentLength), status: status, trailer: &resp.Trailer}
+	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(window, resp.ContentLength, c.store.Spools), status: status, trailer: &resp.Trailer}
 	var keep func(body []byte)
 	if keeps {
 		keep = func(body []byte) {

@@ -154,6 +154,8 @@ var errCallerGone = fmt.Errorf("the caller has left: %w", http.ErrAbortHandler)
 // stream writes a body while it arrives, and returns up to where it came. Each time that there is nothing more for the
 // moment, what was written is sent.
 func (c *call) stream(s *web.Spool, from, n int64) (at int64, err error) {
+	s.Hold()
+	defer s.Release()
 	control := http.NewResponseController(&c.w)
 	for at = from; n < 0 || at < from+n; {
 		b, wait, err := s.Next(at)
@@ -202,7 +204,7 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 	if got.Status != http.StatusPartialContent || !web.Continues(a.object.Tag(), rest, c.length(a), got.Header) {
 		return web.ErrLagging
 	}
-	more := web.NewSpool(streamWindow, resp.ContentLength)
+	more := web.NewSpool(streamWindow, resp.ContentLength, c.store.Spools)
 	defer more.Close(errCallerGone)
 	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp, nil, func() { _ = resp.Body.Close() })) })
 	_, err = c.stream(more, 0, -1)

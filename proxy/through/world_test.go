@@ -115,7 +115,7 @@ func serveWorld(t *testing.T, dial func(ctx context.Context, network, address st
 // newHandler is the handler of an origin, which dial connects to.
 func newHandler(t *testing.T, origin string, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*Settings)) *Handler {
 	t.Helper()
-	store, err := web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50})
+	store, err := web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50, Spools: web.NewSpoolMemory(16 << 20)})
 	if err != nil {
 		t.Fatal(err)
 	}
