@@ -10,6 +10,7 @@ import (
 	"sundry/cache"
 	"sundry/cache/entry"
 	"sundry/cache/policy"
+	"sundry/proxy/express"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/plainjson"
@@ -141,10 +142,13 @@ func (b *wrapped) length() int {
 	return n
 }
 
+// WriteTimeout is what the server of this handler has for an answer, and each piece of a large one.
+const WriteTimeout = time.Minute
+
 // writeTo writes the parts one after the other: net/http gathers them.
 func (b *wrapped) writeTo(w http.ResponseWriter) (sent int) {
 	sent = writeStrings(w, &b.before)
-	n, _ := w.Write(b.data) // a failed write has no reader
+	n, _ := express.Write(w, b.data, WriteTimeout) // a failed write has no reader
 	return sent + n + writeStrings(w, &b.after)
 }
 

@@ -337,7 +337,7 @@ func dependencies() map[string][]string {
 		"proxy/site/i18n":   {"metrics/words"},
 		"proxy/express":     {"metrics"},
 		"cache/web":         {"cache/durable", "cache/entry", "metrics", "metrics/words"},
-		"proxy/through":     {"cache/web", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
+		"proxy/through":     {"cache/web", "proxy/express", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},
 		"proxy": {

@@ -17,6 +17,7 @@ import (
 
 	"sundry/metrics/panics"
 	"sundry/metrics/words"
+	"sundry/proxy"
 	"sundry/proxy/listener"
 )
 
@@ -195,7 +196,7 @@ func (s *server) notify(state string) {
 func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		WriteTimeout: proxy.WriteTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

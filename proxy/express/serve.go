@@ -163,16 +163,23 @@ func (c *conn) write(x *exchange) error {
 	return err
 }
 
-// writeSlowly waits for the client to read.
+// writeSlowly waits for the client to read, piece by piece.
 func (c *conn) writeSlowly(head, body []byte) error {
-	if c.timeouts.write > 0 {
-		if err := c.SetWriteDeadline(time.Now().Add(c.timeouts.write)); err != nil {
+	by := paceOf(c.timeouts.write, len(body), time.Now())
+	for len(head)+len(body) > 0 {
+		if c.timeouts.write > 0 {
+			if err := c.SetWriteDeadline(by.next(time.Now())); err != nil {
+				return err
+			}
+		}
+		piece := body[:min(slowPiece, len(body))]
+		bufs := net.Buffers{head, piece}
+		if _, err := bufs.WriteTo(c.Conn); err != nil {
 			return err
 		}
+		head, body = nil, body[len(piece):]
 	}
-	bufs := net.Buffers{head, body}
-	_, err := bufs.WriteTo(c.Conn)
-	return err
+	return nil
 }
 
 // readError makes an error of Read for which net/http closes the connection without

@@ -13,6 +13,7 @@ import (
 
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/proxy/express"
 	"sundry/upstreams/host"
 )
 
@@ -126,7 +127,7 @@ func (c *call) send(a *answer, from, n int64) {
 		if n >= 0 {
 			body = body[:n]
 		}
-		_, _ = c.w.Write(body) // the caller has left
+		_, _ = express.Write(&c.w, body, c.Idle) // the caller has left
 		return
 	}
 	at, err := c.stream(a.spool, from, n)
