@@ -74,7 +74,8 @@ func (a *adviseCmd) Run(w *process) error {
 	for _, line := range log.Counts.Unreadables {
 		_, _ = fmt.Fprintln(w.stderr, w.say("warning: not readable: %s", "警告：无法识别：%s", line))
 	}
-	if strange := slices.DeleteFunc(log.Others, func(name string) bool { return has(l.set, name) }); len(strange) > 0 {
+	known := func(name string) bool { return serves(l.set, name) || slices.Contains(l.set.Off, name) }
+	if strange := slices.DeleteFunc(log.Others, known); len(strange) > 0 {
 		_, _ = fmt.Fprintln(w.stderr, w.say("warning: endpoints that the catalog does not have: %s; expected --catalog with their files",
 			"警告：日志中有接口目录里没有的接口：%s；应以 --catalog 给出存放其文件的目录", words.Names(strange...)))
 	}
@@ -145,11 +146,11 @@ func unknownName(set *catalog.Catalog, name string) error {
 	return unknownAmong(names, name)
 }
 
-// has reports whether a name is that of an endpoint or API, served or switched off.
-func has(set *catalog.Catalog, name string) bool {
+// serves reports whether a name is that of an endpoint or API.
+func serves(set *catalog.Catalog, name string) bool {
 	_, isEndpoint := set.Get(name)
 	_, isAPI := set.API(name)
-	return isEndpoint || isAPI || slices.Contains(set.Off, name)
+	return isEndpoint || isAPI
 }
 
 func namesOfEndpoints(set *catalog.Catalog) []string {

@@ -135,9 +135,7 @@ func (d *doctorCmd) arguments(set *catalog.Catalog, program string) (names []str
 			values.Set(name, value)
 			continue
 		}
-		_, isEndpoint := set.Get(a)
-		_, isAPI := set.API(a)
-		if !isEndpoint && !isAPI {
+		if !serves(set, a) {
 			return nil, nil, unknownName(set, a)
 		}
 		names = append(names, a)

@@ -30,8 +30,7 @@ func (d *doctorCmd) reachAPIs(w *process, l *loaded) (found []fixtures.Finding, 
 			}
 			f := fixtures.Finding{Endpoint: a.Name, Source: a.Targets[i].URL.Host, Health: fixtures.Works, Took: time.Since(start)}
 			if c.origins == nil {
-				why := upstreams.WhyFailed(c.result.Err)
-				f.Health, f.Notes = fixtures.Unreachable, []words.Text{words.Say(hide.Text(why.EN()), hide.Text(why.ZH()))}
+				f.Health, f.Notes = fixtures.Unreachable, []words.Text{upstreams.WhyFailed(c.result.Err).Map(hide.Text)}
 			} else {
 				f.Notes = []words.Text{words.Sayf("reachable: answers %d %s to GET %s", "连得上：返回 %d %s（GET %s）", c.result.Code, http.StatusText(c.result.Code), c.ended[0].url)}
 			}

@@ -86,8 +86,7 @@ func (t *tryCmd) callAPI(w *process, l *loaded, api *catalog.API) error {
 	out := &printer{w: w, hide: []*redact.Redactor{secretsOf(l)}}
 	c.print(out, time.Since(start))
 	if out.err == nil && c.result.Err != nil {
-		why := upstreams.WhyFailed(c.result.Err)
-		return words.Errorf("%s: %s", "%s：%s", api.Name, words.Say(out.clean(why.EN()), out.clean(why.ZH())))
+		return words.Errorf("%s: %s", "%s：%s", api.Name, upstreams.WhyFailed(c.result.Err).Map(out.clean))
 	}
 	return out.err
 }

@@ -78,6 +78,9 @@ func (t Text) ZH() string { return t.zh }
 // String is the English text: that of logs and commands.
 func (t Text) String() string { return t.en }
 
+// Map is the text with a change made in both languages.
+func (t Text) Map(change func(string) string) Text { return Text{change(t.en), change(t.zh)} }
+
 // IsZero reports whether it says nothing.
 func (t Text) IsZero() bool { return t == Text{} }
 
