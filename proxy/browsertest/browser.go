@@ -7,6 +7,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -159,10 +161,23 @@ func (b *Browser) Is(t testing.TB, condition string) bool {
 	return Value[bool](t, b, "!!("+condition+")")
 }
 
-// Until waits until a condition holds in the page.
+// Until waits until a condition holds in the page, or in the one that follows it.
 func (b *Browser) Until(t testing.TB, condition string) {
 	t.Helper()
-	waittest.Until(t, condition, func() bool { return b.Is(t, condition) })
+	waittest.Until(t, condition, func() bool {
+		holds, err := evaluate[bool](b, "!!("+condition+")")
+		if err != nil && !navigates(err) {
+			t.Fatalf("%.200s: %v", condition, err)
+		}
+		return holds
+	})
+}
+
+// navigates reports that the page gave way to another while it was asked: DevTools has no
+// code of its own for that.
+func navigates(err error) bool {
+	var refused *cdproto.Error
+	return errors.As(err, &refused) && refused.Code == -32000
 }
 
 // Text waits until the first element of the selector holds the text.
@@ -174,13 +189,17 @@ func (b *Browser) Text(t testing.TB, selector, want string) {
 // Value is what an expression, or the promise that it is, comes to in the page.
 func Value[T any](t testing.TB, b *Browser, expression string) T {
 	t.Helper()
-	ctx, stop := context.WithTimeout(b.Context, patience)
-	defer stop()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	v, err := evaluate[T](b, expression)
 	if err != nil {
 		t.Fatalf("%.200s: %v", expression, err)
 	}
 	return v
+}
+
+func evaluate[T any](b *Browser, expression string) (T, error) {
+	ctx, stop := context.WithTimeout(b.Context, patience)
+	defer stop()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // Keys presses keys, one after the other.

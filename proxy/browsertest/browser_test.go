@@ -39,6 +39,20 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+// A page that gives way to another while it is asked has not answered, and nothing is wrong.
+func TestAPageThatNavigates(t *testing.T) {
+	home := site(t)
+	b := Open(t, home)
+	b.Goto(t, home)
+	if _, err := evaluate[bool](b, `new Promise(() => { location.pathname = "/next" })`); !navigates(err) {
+		t.Errorf("%v", err)
+	}
+	b.Until(t, `location.pathname === "/next"`)
+	if _, err := evaluate[bool](b, `nothing.there`); err == nil || navigates(err) {
+		t.Errorf("of a mistake: %v", err)
+	}
+}
+
 // What is wrong with a page is noticed: else no test that asks would mean anything.
 func TestBrowserNotesProblems(t *testing.T) {
 	home := site(t)
