@@ -10,6 +10,7 @@ import (
 
 	"sundry/cache/entry"
 	"sundry/cache/policy"
+	"sundry/upstreams/lib/longtest"
 )
 
 func heap() int64 {
@@ -212,6 +213,7 @@ func TestLargePictureIsKept(t *testing.T) {
 // full of others; one that is too large for its class and for the class Large is
 // not, and evicts nothing.
 func TestLargestEntry(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	if got := LargestEntry(0); got < 8<<20 || got != LargestEntry(DefaultMemory) {
 		t.Errorf("%d bytes at the default cap", got)
 	}

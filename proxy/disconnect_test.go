@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -48,6 +49,7 @@ func (f *front) dial() *net.TCPConn {
 // TestHalfClosedCallersAreAnswered: on a miss, on a hit, and without a cache.
 func TestHalfClosedCallersAreAnswered(t *testing.T) {
 	t.Parallel()
+	longtest.NotShort(t, "it takes a second")
 	up := newFake(t, `{"v":"worth the wait"}`)
 	up.takes.Store(int64(200 * time.Millisecond))
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
@@ -110,6 +112,7 @@ func newHanging(t *testing.T) *hanging {
 // client that waits for it by more than a second.
 func TestDisconnectedCallersCancelTheirUpstreamCalls(t *testing.T) {
 	t.Parallel()
+	longtest.NotShort(t, "it takes a second")
 	up := newHanging(t)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h, fill_timeout: 30s", &fake{Server: up.Server})})
 	ctx, leave := context.WithCancel(t.Context())

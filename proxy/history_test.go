@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sundry/proxy/site/status"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -87,6 +88,7 @@ func (w slowReader) Write(b []byte) (int, error) {
 // client_golang adds a bucket that is not there without it.
 func TestHistoryOfAnswersAboveAllBounds(t *testing.T) {
 	t.Parallel()
+	longtest.NotShort(t, "it takes a second")
 	synctest.Test(t, func(t *testing.T) {
 		s := serverOf(t, Limits{}, map[string]string{"bench.yaml": strings.Replace(benchCatalog, "ttl: 24h", "ttl: 0s", 1)})
 		ask := func(takes time.Duration) {

@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sundry/upstreams"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -351,6 +352,7 @@ func TestReloadChangesTheTools(t *testing.T) {
 // TestAgentsThatLeave: a call whose client has left is given up, and so is its fill.
 func TestAgentsThatLeave(t *testing.T) {
 	t.Parallel()
+	longtest.NotShort(t, "it takes a second")
 	source := newFake(t, `{"v":"one"}`)
 	source.takes.Store(int64(time.Hour))
 	f := withTools(newFront(t, map[string]string{"simple": simple("ttl: 1h", source)}))

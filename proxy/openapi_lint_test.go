@@ -9,6 +9,7 @@ import (
 
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/peertest"
 )
 
@@ -48,6 +49,7 @@ func linted(t *testing.T, npm, program string, args ...string) {
 // they recommend, whether or not the service knows its address.
 func TestOpenAPIHasNoWarnings(t *testing.T) {
 	t.Parallel()
+	longtest.NotShort(t, "it takes a second")
 	files := slices.Concat(described(t, "/tools", ""), described(t, "", "https://api.example.org"))
 	t.Run("redocly", func(t *testing.T) {
 		linted(t, "@redocly/cli", "@redocly/cli/bin/cli.js", append([]string{"lint", "--extends", "recommended-strict"}, files...)...)

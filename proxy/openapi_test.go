@@ -17,6 +17,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/longtest"
 )
 
 // withExchanges gives the pages the recorded exchanges.
@@ -44,6 +45,7 @@ func describe(t *testing.T, f *front) *openapi3.T {
 // against the OpenAPI document.
 func TestOpenAPIHoldsForEveryCall(t *testing.T) {
 	t.Parallel()
+	longtest.NotShort(t, "it takes a second")
 	f := newFront(t, nil, replayed, withExchanges)
 	doc := describe(t, f)
 	doc.Servers = openapi3.Servers{{URL: f.URL}}

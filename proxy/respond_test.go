@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache"
@@ -81,6 +82,7 @@ var statusTTL = regexp.MustCompile(`; ttl=(-?\d+)`)
 // Age is the ttl of Cache-Status.
 func TestMaxAgeMinusAgeIsWhatRemains(t *testing.T) {
 	t.Parallel()
+	longtest.NotShort(t, "it takes a second")
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": saysNo("ttl: 1h, jitter: 0, negative: 5m, stale_if_error: 1h", up)})
 	check := func(a answer, lifetime int) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sundry/cache/policy"
+	"sundry/upstreams/lib/longtest"
 )
 
 var epoch = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
@@ -115,6 +116,7 @@ func TestEventsInAnyOrder(t *testing.T) {
 // TestAnythingMayBeSeen: whatever is noted, in whatever order, shares are from 0 to 1 and
 // bands hold what is said.
 func TestAnythingMayBeSeen(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	for seed := range uint64(200) {
 		r, s := rand.New(rand.NewPCG(seed, 3)), &Seen{}
 		for range 1 + r.IntN(200) {

@@ -21,6 +21,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 var update = flag.Bool("update", false, "write golden files and the README's table anew")
@@ -28,6 +30,7 @@ var update = flag.Bool("update", false, "write golden files and the README's tab
 // call runs a command to its end.
 func call(t *testing.T, env map[string]string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
+	longtest.NotShort(t, "it runs a command")
 	var out, errs bytes.Buffer
 	w := processOf(t, env)
 	w.stdout, w.stderr = &out, &errs

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -99,6 +100,7 @@ func serveWith(t testing.TB, env map[string]string, args ...string) *instance {
 // launch serves with a process that gets its end and its outputs here.
 func launch(t testing.TB, w *process, args ...string) *instance {
 	t.Helper()
+	longtest.NotShort(t, "it serves")
 	ctx, stop := context.WithCancel(context.Background())
 	p := &instance{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
 	w.ctx, w.urgent, w.stderr = ctx, context.Background(), p.stderr

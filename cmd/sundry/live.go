@@ -87,15 +87,15 @@ func (s *server) catchUp(ctx context.Context) {
 	}
 }
 
-// purgeAware is the far tier for an instance that may not know every purge: while it
+// inSyncOnly is the far tier for an instance that may not know every purge: while it
 // does not, nothing is read, because an entry in Redis may have been purged.
-type purgeAware struct {
+type inSyncOnly struct {
 	cache.Remote
 	inSync func() bool
 }
 
 // Look implements cache.Remote.
-func (p purgeAware) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
+func (p inSyncOnly) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
 	if !p.inSync() {
 		return entry.Found{}
 	}

@@ -154,7 +154,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis, Panics: s.panics}, reg, s.log); err != nil {
 			return err
 		}
-		cfg.Far, s.env.Quotas.Fleet = purgeAware{s.far, s.inSync}, s.far
+		cfg.Far, s.env.Quotas.Fleet = inSyncOnly{s.far, s.inSync}, s.far
 	}
 	if s.store, err = s.newStore(kept, reg); err != nil {
 		return err

@@ -66,7 +66,7 @@ func (s *server) shareMemory() (near, store int64) {
 func (s *server) newStore(memory int64, reg prometheus.Registerer) (*web.Store, error) {
 	c := web.StoreConfig{Memory: memory, Variants: storeVariants, Name: "/web", Spools: web.NewSpoolMemory(int64(s.config.ReplyMemory)), Registerer: reg} // no endpoint has a slash in its name
 	if s.far != nil {
-		c.Far = purgeAware{s.far, s.inSync}
+		c.Far = inSyncOnly{s.far, s.inSync}
 	}
 	return web.NewStore(c)
 }

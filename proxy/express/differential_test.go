@@ -77,6 +77,7 @@ const last = "GET /hit?last HTTP/1.1\r\nHost: a.example\r\n\r\n"
 // alone, and before others, which shows whether the connection stays open and where
 // the next request begins.
 func TestDifference(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	w := openTwins(t)
 	for _, request := range corpus() {
 		w.compare(t, request)

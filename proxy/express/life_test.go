@@ -59,6 +59,7 @@ var ports = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
 // TestSilentConnectionsAreClosed as net/http closes them.
 func TestSilentConnectionsAreClosed(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	for name, test := range map[string]struct {
 		first, answer, then string
 	}{
@@ -151,6 +152,7 @@ func (s *site) outliveDeadline(t testing.TB) {
 // TestTimeForABodyBeginsWithItsRequest, though net/http has waited for that since the
 // connection began.
 func TestTimeForABodyBeginsWithItsRequest(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	s := openSite(t, limits(soon, 20*soon, long, long))
 	c := s.dial(t)
 	r := bufio.NewReader(c)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sundry/cache/web"
+	"sundry/upstreams/lib/longtest"
 )
 
 // question is a request of a caller, and what the judge of its answer has to know.
@@ -455,6 +456,7 @@ func (q *question) ranges() string {
 
 // FuzzAgainstNoCache plays games in which each answer must be one that the origin has given, and that HTTP allows to give now.
 func FuzzAgainstNoCache(f *testing.F) {
+	longtest.NotShort(f, "it takes a second")
 	for n := range 150 {
 		f.Add(seed(n))
 	}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // TestARestBelongsToTheLink: what follows an unescaped link is its own, where
@@ -41,6 +43,7 @@ func TestARestBelongsToTheLink(t *testing.T) {
 // TestLongQueries: the work grows with the length alone, and a query of nothing
 // but separators is refused.
 func TestLongQueries(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	c := mustLoad(t, nil)
 	for _, name := range []string{"dwzrec", "vidparse", "favicon", "60s"} {
 		e, _ := c.Get(name)

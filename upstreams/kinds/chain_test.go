@@ -13,6 +13,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/replay"
 )
 
@@ -229,6 +230,7 @@ func TestChain(t *testing.T) {
 }
 
 func TestTotalDeadlineEndsTheChain(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	var calls atomic.Int64
 	hang := func(_ http.ResponseWriter, r *http.Request) { calls.Add(1); <-r.Context().Done() }
 	var sources []string

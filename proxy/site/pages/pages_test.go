@@ -23,6 +23,7 @@ import (
 	"sundry/upstreams/catalog/catalogtest"
 	"sundry/upstreams/envtest"
 	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/replay"
 )
 
@@ -135,6 +136,7 @@ func TestCommonPaths(t *testing.T) {
 
 // Documents are as they are said to be, and the same whenever they are generated.
 func TestDocuments(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	c := builtin(t)
 	set, again := setOf(t, c), setOf(t, c)
 	pages, files := set.paths()

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -101,6 +103,7 @@ func TestServerWithoutPong(t *testing.T) {
 }
 
 func TestMisbehavingServers(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	rows := map[string]struct {
 		kind   string
 		script func(n int, c net.Conn)

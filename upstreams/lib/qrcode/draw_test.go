@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // box is the smallest square around the black pixels: three corners of a symbol are
@@ -101,6 +103,7 @@ func painted(c *Code) func(int) ([]byte, error) {
 
 // Memory does not grow with the number of pixels.
 func TestPNGMemoryIsBounded(t *testing.T) {
+	longtest.NotShort(t, "it takes a second")
 	var p Painter
 	c := encoded(t, strings.Repeat("large ", 50))
 	if _, err := p.PNG(c, 2000, Plain()); err != nil {
