@@ -1,6 +1,6 @@
 // Package longtest decides which tests run, so that a change can be tried in seconds and
 // is tested whole in CI. By default all run but the long stories, which are told where
-// SUNDRY_TEST_LONG is set; with -short none that starts programs or takes a second.
+// SUNDRY_TEST_LONG is set; with -short none that serves, runs a command, starts other programs or takes a second.
 // What is left out says so.
 package longtest
 
