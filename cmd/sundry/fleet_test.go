@@ -98,7 +98,7 @@ func TestAStartWithoutRedisLearnsLater(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
-	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
+	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"}}`)
 	wire.set(true, nil)
 	two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
@@ -114,7 +114,7 @@ func TestAStartWithoutRedisLearnsLater(t *testing.T) {
 func TestARestartedInstanceKnowsPurges(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
+	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
 	mustGet(t, one.public+ipCall)
 	waittest.Until(t, "the entry in Redis", func() bool {
 		reply, err := redis.Do("KEYS sundry:ip:*")
@@ -123,7 +123,7 @@ func TestARestartedInstanceKnowsPurges(t *testing.T) {
 	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
 	one.end()
 	for range 3 {
-		two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
+		two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
 		header, _ := mustGet(t, two.public+ipCall)
 		if s := header.Get("Cache-Status"); strings.Contains(s, "redis") {
 			t.Fatalf("a purged entry is served after a restart: %s", s)
@@ -138,7 +138,7 @@ func TestARestartedInstanceKnowsPurges(t *testing.T) {
 func TestARestoredRedisIsNoticed(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL())), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"}}`)
 	if _, err := redis.Do("COPY sundry:settings backup"); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestARestoredRedisIsNoticed(t *testing.T) {
 func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
+	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
 	mustGet(t, one.public+ipCall)
 	waittest.Until(t, "the entry in Redis", func() bool {
 		reply, err := redis.Do("KEYS sundry:ip:*")
@@ -204,7 +204,7 @@ func TestAPurgeWhileRedisIsAwayIsCarriedOut(t *testing.T) {
 	wire := newRelay(t, redis.Addr)
 	env := onlyIn(t, "ip", "60s")
 	env["SUNDRY_LIMITS_RATE"] = "0" // a busy machine needs many looks
-	one, two := serveWith(t, env, "--replay", "--redis", wire.url()), serveWith(t, env, "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, env, "--replay", "--redis", wire.url()), serveWith(t, env, "--replay", "--redis", patient(redis.URL()))
 	for _, p := range []*instance{one, two} {
 		mustGet(t, p.public+ipCall)
 	}

@@ -70,7 +70,7 @@ const ipCall = "/api/ip?ip=8.8.8.8"
 func TestLiveTTL(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL())), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
 	before := one.maxAge(ipCall)
 	two.maxAge(ipCall)
 	if before < 3600 {
@@ -82,7 +82,7 @@ func TestLiveTTL(t *testing.T) {
 	}
 	waittest.Until(t, "the other instance", func() bool { return two.maxAge(ipCall) <= 90 })
 	two.end()
-	three := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
+	three := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
 	waittest.Until(t, "an instance that started later", func() bool { return three.maxAge(ipCall) <= 90 })
 	three.mustAsk(http.MethodPost, fmt.Sprintf("audit/%v/undo", record["seq"]), "")
 	if n := three.maxAge(ipCall); n <= 90 {
@@ -130,7 +130,7 @@ func TestLiveTTLSurvivesInAFile(t *testing.T) {
 func TestPurgeReachesTheFleet(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL())), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
 	for _, p := range []*instance{one, two} {
 		mustGet(t, p.public+ipCall)
 	}
@@ -169,7 +169,7 @@ func (p *instance) entryKey(t *testing.T) string {
 func TestOperatorsHoldBreakersOfAFleet(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	one, two := serveWith(t, onlyIn(t, "wpcat"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "wpcat"), "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "wpcat"), "--replay", "--redis", patient(redis.URL())), serveWith(t, onlyIn(t, "wpcat"), "--replay", "--redis", patient(redis.URL()))
 	one.mustAsk(http.MethodPost, "upstreams/wallpaper.apc.360.cn", `{"do":"open","for":"1h"}`)
 	waittest.Until(t, "failover on the other instance", func() bool {
 		header, _ := mustGet(t, two.public+"/api/wpcat?n=4&p="+fmt.Sprint(time.Now().UnixNano()%900+1))

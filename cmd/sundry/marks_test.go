@@ -61,7 +61,7 @@ func TestMarksOutliveARestart(t *testing.T) {
 func TestAFleetHasTheSameMarks(t *testing.T) {
 	t.Parallel()
 	redis, dir := redistest.Start(t), catalogDir(t, newUpstream(t), "ttl: 1h")
-	start := func() *instance { return serveWith(t, marking(), "--catalog", dir, "--redis", redis.URL()) }
+	start := func() *instance { return serveWith(t, marking(), "--catalog", dir, "--redis", patient(redis.URL())) }
 	one, two := start(), start()
 	first := one.markOf("/api/own?id=1")
 	if second := two.markOf("/api/own?id=1"); second != first {

@@ -42,7 +42,7 @@ func TestAnOrderIsCarriedOutWhateverRedisDoes(t *testing.T) {
 	up := newEditions(t)
 	dir := t.TempDir()
 	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
-	one, two := serve(t, "--catalog", dir, "--redis", redis.URL()), serve(t, "--catalog", dir, "--redis", redis.URL())
+	one, two := serve(t, "--catalog", dir, "--redis", patient(redis.URL())), serve(t, "--catalog", dir, "--redis", patient(redis.URL()))
 	if one.order("purge", purgeOwn) {
 		t.Fatal("pending, though Redis is well")
 	}
@@ -102,12 +102,12 @@ func TestDamagedSettingsAreRepaired(t *testing.T) {
 			up := newEditions(t)
 			dir := t.TempDir()
 			writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
-			one := serve(t, "--catalog", dir, "--redis", redis.URL())
+			one := serve(t, "--catalog", dir, "--redis", patient(redis.URL()))
 			one.mustAsk(http.MethodPut, "endpoints/own/cache", `{"set":{"ttl":"90s"}}`)
 			for _, command := range damage {
 				redis.Must(command)
 			}
-			late := serve(t, "--catalog", dir, "--redis", redis.URL())
+			late := serve(t, "--catalog", dir, "--redis", patient(redis.URL()))
 			edition := up.edition.Add(1)
 			one.order("purge", purgeOwn)
 			if !one.serves(edition) {
@@ -235,7 +235,7 @@ func TestManyChangesAtOnce(t *testing.T) {
 	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
 	var fleet []*instance
 	for range 5 {
-		fleet = append(fleet, serve(t, "--catalog", dir, "--redis", redis.URL()))
+		fleet = append(fleet, serve(t, "--catalog", dir, "--redis", patient(redis.URL())))
 	}
 	fleet[0].serves(0)
 	key := fleet[0].keyOf(t, "1")

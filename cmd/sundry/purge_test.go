@@ -70,7 +70,7 @@ func TestWhatIsPurgedDuringAFillIsGone(t *testing.T) {
 	u := newGated(t)
 	dir := t.TempDir()
 	writeEndpoint(t, dir, "own", u.URL, "ttl: 1h")
-	one, two := serve(t, "--catalog", dir, "--redis", wire.url()), serve(t, "--catalog", dir, "--redis", redis.URL())
+	one, two := serve(t, "--catalog", dir, "--redis", wire.url()), serve(t, "--catalog", dir, "--redis", patient(redis.URL()))
 	const call = "/api/own"
 	u.edition.Store("none")
 	mustGet(t, one.public+call)
@@ -113,7 +113,7 @@ func TestWhatIsPurgedDuringAFillIsGone(t *testing.T) {
 				}
 			}
 			wire.set(false, nil)
-			three := serve(t, "--catalog", dir, "--redis", redis.URL())
+			three := serve(t, "--catalog", dir, "--redis", patient(redis.URL()))
 			defer three.end()
 			if _, body := mustGet(t, three.public+call); !strings.Contains(body, after) {
 				t.Errorf("what was purged is served after a restart: %s", body)
@@ -129,7 +129,7 @@ func TestAPurgeStampedByAClockAhead(t *testing.T) {
 	t.Parallel()
 	redis, u := redistest.Start(t), newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h")
-	start := func() *instance { return serve(t, "--catalog", dir, "--redis", redis.URL()) }
+	start := func() *instance { return serve(t, "--catalog", dir, "--redis", patient(redis.URL())) }
 	one := start()
 	calls := func(want int64, from ...*instance) {
 		t.Helper()
@@ -176,7 +176,7 @@ func TestADropTakesWhatTheAnswerWasMadeOf(t *testing.T) {
     http: {url: "URL/item", query: {of: "{list}"}}
     map: .of
 `, "URL", u.URL))
-	one, two := serve(t, "--catalog", dir, "--redis", redis.URL()), serve(t, "--catalog", dir, "--redis", redis.URL())
+	one, two := serve(t, "--catalog", dir, "--redis", patient(redis.URL())), serve(t, "--catalog", dir, "--redis", patient(redis.URL()))
 	for _, p := range []*instance{one, two} {
 		mustGet(t, p.public+"/api/own?id=1")
 		mustGet(t, p.public+"/api/own?id=2")
@@ -211,7 +211,7 @@ func TestOrdersOfAnOutage(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
-	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL())), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
 	mustGet(t, one.public+ipCall)
 	key := two.entryKey(t)
 	wire.set(true, nil)

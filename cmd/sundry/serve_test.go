@@ -144,7 +144,7 @@ func TestTwoInstancesShareRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h")
-	one, two := serve(t, "--catalog", dir, "--redis", redis.URL()), serve(t, "--catalog", dir, "--redis", redis.URL())
+	one, two := serve(t, "--catalog", dir, "--redis", patient(redis.URL())), serve(t, "--catalog", dir, "--redis", patient(redis.URL()))
 	mustGet(t, one.public+"/api/own")
 	waittest.Until(t, "the write behind", func() bool {
 		reply, err := redis.Do("KEYS sundry:own:*")
