@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -184,6 +186,47 @@ func TestReload(t *testing.T) {
 	waittest.Until(t, "the next TTL", maxAge("max-age=7"))
 	if u.calls.Load() != 1 {
 		t.Errorf("%d calls", u.calls.Load())
+	}
+}
+
+// TestAnotherCatalogInThePlaceOfTheFirst: what a deployment puts there takes effect, and so does
+// what is saved in it later.
+func TestAnotherCatalogInThePlaceOfTheFirst(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t)
+	for name, put := range map[string]func(t *testing.T, release, current string) error{
+		"a link is moved": func(t *testing.T, release, current string) error {
+			link := filepath.Join(t.TempDir(), "next")
+			return errors.Join(os.Symlink(release, link), os.Rename(link, current))
+		},
+		"it is made anew": func(_ *testing.T, release, current string) error {
+			return errors.Join(os.RemoveAll(current+"/catalog"), os.MkdirAll(current+"/catalog", 0o700), os.Rename(release+"/catalog/own.yaml", current+"/catalog/own.yaml"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			release := func(rule string) string {
+				dir := t.TempDir()
+				if err := os.Mkdir(dir+"/catalog", 0o700); err != nil {
+					t.Fatal(err)
+				}
+				writeOwn(t, dir+"/catalog", u, rule)
+				return dir
+			}
+			current := filepath.Join(t.TempDir(), "current")
+			if err := os.Symlink(release("ttl: 1h"), current); err != nil {
+				t.Fatal(err)
+			}
+			p := serve(t, "--catalog", current+"/catalog")
+			for i, ttl := range []string{"2h", "3h"} { // the watch on the first was the only one to begin with
+				if err := put(t, release("ttl: "+ttl), current); err != nil {
+					t.Fatal(err)
+				}
+				waittest.Until(t, "release "+strconv.Itoa(i), func() bool { return p.ttl("own") == ttl+"0m0s" })
+				writeOwn(t, current+"/catalog", u, "ttl: 9"+ttl)
+				waittest.Until(t, "what is saved in it", func() bool { return p.ttl("own") == "9"+ttl+"0m0s" })
+			}
+		})
 	}
 }
 

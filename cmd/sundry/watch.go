@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -59,7 +60,14 @@ func debounce(ctx context.Context, changed <-chan struct{}) {
 type watchedFiles struct {
 	file    string // of the configuration; "" for none
 	catalog string // the directory of catalog files, without a slash at its end; "" for none
+	// found are the directories that are watched, as they were when that began; nil: it begins
+	// once there is one.
+	found map[string]os.FileInfo
 }
+
+// replacedLook is how often is looked whether others have taken the place of directories: of
+// that a watch tells nothing.
+const replacedLook = time.Second
 
 // watchFiles watches the directories of what was loaded from files: a watch on
 // a file itself ends when an editor replaces it, and Kubernetes swaps a symbolic
@@ -77,14 +85,36 @@ func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
 		s.log.Warn("files are not watched; send SIGHUP to reload", "error", err)
 		return nil, func() {}
 	}
-	for dir := range of.directories() {
-		if err := w.Add(dir); err != nil {
-			s.log.Warn("directory is not watched; send SIGHUP to reload", "directory", dir, "error", err)
-		}
-	}
+	s.watchDirectories(w, &of)
 	changed := make(chan struct{}, 1)
 	s.panics.Go(panics.Reload, s.panics.Loop(ctx, panics.Reload, func(context.Context) { s.filter(w, &of, changed) }))
 	return changed, func() { _ = w.Close() } // its error has no consequence
+}
+
+// watchDirectories watches the directories that there are now.
+func (s *server) watchDirectories(w *fsnotify.Watcher, of *watchedFiles) {
+	of.found = map[string]os.FileInfo{}
+	for dir := range of.directories() {
+		_ = w.Remove(dir)       // the one that had its place; there may be none
+		info, _ := os.Stat(dir) // nil: there is none yet
+		of.found[dir] = info
+		if err := w.Add(dir); err != nil && info != nil {
+			s.log.Warn("directory is not watched; send SIGHUP to reload", "directory", dir, "error", err)
+			delete(of.found, dir)
+		}
+	}
+}
+
+// replaced reports whether another directory is in the place of one that is watched: a deployment
+// has moved a link above it, or made it anew.
+func (of *watchedFiles) replaced(w *fsnotify.Watcher) bool {
+	watched := w.WatchList()
+	for dir, was := range of.found {
+		if now, err := os.Stat(dir); err == nil && !(os.SameFile(was, now) && slices.Contains(watched, dir)) {
+			return true
+		}
+	}
+	return false
 }
 
 // directories are that of the configuration, and that of catalog files with its folders. It is
@@ -106,8 +136,15 @@ func (of *watchedFiles) directories() iter.Seq[string] {
 // filter passes on events that concern this instance's files, until the watcher
 // is closed.
 func (s *server) filter(w *fsnotify.Watcher, of *watchedFiles, changed chan<- struct{}) {
+	look := time.NewTicker(replacedLook)
+	defer look.Stop()
 	for {
 		select {
+		case <-look.C:
+			if of.replaced(w) {
+				s.watchDirectories(w, of)
+				requestReload(changed)
+			}
 		case e, open := <-w.Events:
 			if !open {
 				return
@@ -116,10 +153,7 @@ func (s *server) filter(w *fsnotify.Watcher, of *watchedFiles, changed chan<- st
 				_ = w.Add(e.Name) // it is no directory, or gone again
 			}
 			if of.concerned(e) {
-				select {
-				case changed <- struct{}{}:
-				default: // a reload is due already
-				}
+				requestReload(changed)
 			}
 		case err, open := <-w.Errors:
 			if !open {
@@ -127,6 +161,13 @@ func (s *server) filter(w *fsnotify.Watcher, of *watchedFiles, changed chan<- st
 			}
 			s.log.Warn("watching files failed", "error", err)
 		}
+	}
+}
+
+func requestReload(changed chan<- struct{}) {
+	select {
+	case changed <- struct{}{}:
+	default: // a reload is due already
 	}
 }
 
