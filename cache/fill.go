@@ -243,7 +243,8 @@ func (f *fill) load(ctx context.Context) (*flightResult, error) {
 
 func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retry bool, err error) {
 	began := time.Now()
-	purgedBefore, created, hasCopy := f.purgedBefore(f.key, began), f.creationTime(f.key, began), f.hasCopy(began)
+	created := f.creationTime(f.key, began) // which may date purges anew
+	purgedBefore, hasCopy := f.purgedBefore(f.key, began), f.hasCopy(began)
 	content, err := f.loadSafely(f.tellDrop(ctx, f.key, began), f.loader, hasCopy)
 	now := time.Now()
 	if ctx.Err() != nil {

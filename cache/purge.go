@@ -60,10 +60,15 @@ func (c *Cache) setPurges(ordered map[string]policy.Purge, now time.Time) (added
 		heard[name] = policy.Purge{Soft: heardAt(p.Soft, old.Soft, as.Soft, now), Hard: heardAt(p.Hard, old.Hard, as.Hard, now)}
 	}
 	c.purges = purges{maps.Clone(ordered), heard}
+	c.applyPurges()
+	return added, hard
+}
+
+// applyPurges tells all spaces of the purges in force. The caller holds mu.
+func (c *Cache) applyPurges() {
 	for _, s := range c.spaces {
 		s.purge.Store(c.purges.of(s.endpoint))
 	}
-	return added, hard
 }
 
 // purged is what was purged of a space. Spaces of one name share it. The zero value is ready.
@@ -81,10 +86,15 @@ func heardAt(order, known, heard, now time.Time) time.Time {
 	if order.Equal(known) {
 		return heard
 	}
-	if order = later(order, heard); order.Sub(now) > entry.Skew {
+	return notAhead(later(order, heard), now)
+}
+
+// notAhead is the time of a purge, or now, if it is further ahead than clocks differ by.
+func notAhead(at, now time.Time) time.Time {
+	if at.Sub(now) > entry.Skew {
 		return now
 	}
-	return order
+	return at
 }
 
 const (
@@ -136,6 +146,18 @@ func (k *purgedKeys) with(key string, at, now time.Time, life time.Duration) *pu
 	return next
 }
 
+// heardAnew is a copy with the purges that lie ahead dated now.
+func (k *purgedKeys) heardAnew(now time.Time) *purgedKeys {
+	if k == nil {
+		return nil
+	}
+	next := &purgedKeys{at: make(map[string]purgedKey, len(k.at)), until: k.until, forgotten: notAhead(k.forgotten, now)}
+	for key, r := range k.at {
+		next.at[key] = purgedKey{notAhead(r.at, now), r.until}
+	}
+	return next
+}
+
 func (k *purgedKeys) oldest() string {
 	first, end := "", k.until.Add(time.Nanosecond)
 	for key, r := range k.at {
@@ -153,7 +175,7 @@ func (k *purgedKeys) oldest() string {
 // as now.
 func (s *Space) PurgeKey(key string, at time.Time) {
 	now := time.Now()
-	at = heardAt(at, time.Time{}, time.Time{}, now)
+	at = notAhead(at, now)
 	s.rememberParts(key, at, now)
 	s.purgeKey(key, at, now)
 }
@@ -204,14 +226,52 @@ func (s *Space) purgedBefore(key string, now time.Time) time.Time {
 // creationTime is the creation time of an entry whose load begins now. It is after
 // all purges known by then, although those may come from clocks that are ahead.
 func (s *Space) creationTime(key string, now time.Time) time.Time {
+	last := s.lastPurge(key, now)
+	if last.Sub(now) > entry.Skew {
+		s.hearAnew(now)
+		last = s.lastPurge(key, now)
+	}
+	if now.Truncate(time.Millisecond).After(last) {
+		return now
+	}
+	return last.Add(time.Millisecond)
+}
+
+// lastPurge is the instant of the last purge, soft or hard, that applies to the key.
+func (s *Space) lastPurge(key string, now time.Time) time.Time {
 	last := s.purgedBefore(key, now)
 	if p := s.purge.Load(); p != nil {
 		last = later(last, p.Soft)
 	}
-	if now.Truncate(time.Millisecond).After(last) || last.Sub(now) > entry.Skew {
-		return now
+	return last
+}
+
+// hearAnew dates the purges that lie ahead now: this clock was set back since they were heard.
+// Until it had caught up, nothing that is made would count.
+func (s *Space) hearAnew(now time.Time) {
+	if hard := s.cache.hearAnew(now); len(hard) > 0 {
+		s.cache.near.removeFuture(hard, now)
 	}
-	return last.Add(time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys.Store(s.keys.Load().heardAnew(now))
+	s.dropped.Store(s.dropped.Load().heardAnew(now))
+}
+
+// hearAnew is that of the purges of endpoints. It returns the endpoints with a hard one.
+func (c *Cache) hearAnew(now time.Time) (hard []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	heard := make(map[string]policy.Purge, len(c.purges.heard))
+	for name, p := range c.purges.heard {
+		heard[name] = policy.Purge{Soft: notAhead(p.Soft, now), Hard: notAhead(p.Hard, now)}
+		if !heard[name].Hard.Equal(p.Hard) {
+			hard = append(hard, name)
+		}
+	}
+	c.purges.heard = heard
+	c.applyPurges()
+	return hard
 }
 
 // purgedSince reports whether the entry was hard purged after it was created.

@@ -354,6 +354,52 @@ func TestAPurgeThatIsDatedAnewBringsNothingBack(t *testing.T) {
 	}
 }
 
+// TestAClockThatIsSetBackAfterAPurge: what is asked for since then is kept.
+func TestAClockThatIsSetBackAfterAPurge(t *testing.T) {
+	const ahead = 8 * time.Hour
+	for name, purge := range map[string]func(*Space, time.Time){
+		"hard": func(s *Space, at time.Time) { s.cache.setPurges(map[string]policy.Purge{"story": {Hard: at}}, at) },
+		"soft": func(s *Space, at time.Time) { s.cache.setPurges(map[string]policy.Purge{"story": {Soft: at}}, at) },
+		"of all": func(s *Space, at time.Time) {
+			s.cache.setPurges(map[string]policy.Purge{policy.AllEndpoints: {Hard: at}}, at)
+		},
+		"of a key": func(s *Space, at time.Time) { s.rememberParts("story:k", at, at); s.purgeKey("story:k", at, at) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &script{}
+			story(t, usual(), l, func(t *testing.T, s *Space) {
+				purge(s, time.Now().Add(ahead))
+				mustFetch(t, s, "story:k", l)
+				synctest.Wait() // for the refresh of a soft one
+				for range 3 {
+					time.Sleep(2 * time.Second)
+					if h := mustFetch(t, s, "story:k", l); h.Tier != Near || h.State != policy.Fresh {
+						t.Errorf("%+v", h)
+					}
+				}
+				wantCalls(t, l, 1)
+				l.set(func(l *script) { l.err = errors.New("down") })
+				time.Sleep(20 * time.Minute)
+				wantText(t, mustFetch(t, s, "story:k", l), "answer 1")
+			})
+		})
+	}
+}
+
+// TestAClockThatIsSetBackBringsNothingBack, when it has caught up: the purge was dated anew,
+// since another key was asked for.
+func TestAClockThatIsSetBackBringsNothingBack(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		at := time.Now().Add(time.Minute)
+		s.cache.near.put(policy.Shared, "story:other", made(t, s, "story:other", textContent("purged"), at.Add(-time.Second)))
+		s.cache.setPurges(map[string]policy.Purge{"story": {Hard: at}}, at)
+		mustFetch(t, s, "story:k", l)
+		time.Sleep(time.Minute)
+		wantText(t, mustFetch(t, s, "story:other", l), "answer 2")
+	})
+}
+
 // TestWhatIsPurgedForOneIsReplacedForAll: two instances may date a purge and what followed it
 // so differently that one of them takes an entry for purged that the other one serves. What
 // it puts in its place is told, although there is nothing left in Redis that it replaces.
