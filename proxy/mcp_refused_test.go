@@ -35,6 +35,7 @@ func TestRefusalsOfMessagesInBothLanguages(t *testing.T) {
 		"no message":   {"[]", "a single JSON-RPC message", "一条 JSON-RPC 消息", 400, nil},
 		"subscription": {`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen"}`, "no subscriptions", "不提供订阅", 404, nil},
 		"no method":    {`{"jsonrpc":"2.0","id":3,"method":"bogus"}`, `"id":3,"error":{"code":-32601,"message":"there is no method \"bogus\"`, `没有方法“bogus”`, 400, nil},
+		"long id":      {`{"jsonrpc":"2.0","id":1795821473000000001,"method":"ping"}`, `"id":1795821473000000001,"error":{"code":-32600,"message":"id: expected`, `id 应为`, 400, nil},
 		"no version":   {`{"id":"a","method":"ping"}`, `"id":"a","error":{"code":-32600,`, `"code":-32600`, 400, nil},
 		"unknown tool": {callMessage("nothing", `{}`), `unknown tool \"nothing\"`, `没有名为“nothing”的工具`, 200, nil},
 		"argument":     {callMessage("ip", `{"page":1}`), `no argument \\\"page\\\"; expected ip, type`, "没有参数“page”；应为 ip、type", 200, nil},

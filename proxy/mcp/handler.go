@@ -91,6 +91,10 @@ func (s *Set) servePost(w http.ResponseWriter, r *http.Request, l i18n.Language)
 	switch {
 	case err != nil:
 		return refuse(http.StatusBadRequest, codeParse, "expected a single JSON-RPC message", "请求正文应为一条 JSON-RPC 消息")
+	case m.foreignID:
+		f := refuse(http.StatusBadRequest, codeInvalidRequest, "id: expected a text, or a whole number below 2^53", "id 应为文本或小于 2^53 的整数")
+		f.id = m.id
+		return f
 	case m.method == methodListen:
 		return refuse(http.StatusNotFound, codeNoMethod, "there are no subscriptions here", "这里不提供订阅")
 	}

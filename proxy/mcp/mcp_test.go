@@ -98,6 +98,23 @@ func TestValuesOfArguments(t *testing.T) {
 }
 
 // TestResultsOfAnswers: what becomes of each answer of an endpoint.
+// TestAnAnswerHasTheIDOfItsMessage: for one with another id its sender would wait in vain.
+func TestAnAnswerHasTheIDOfItsMessage(t *testing.T) {
+	s := newSet(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"code":200,"data":{"joke":"ha"}}`)
+	})
+	for id, status := range map[string]int{
+		`1`: 200, `-7`: 200, `"x"`: 200, `9007199254740991`: 200, `1.5`: 400, `9007199254740993`: 400, `-1795821473000000001`: 400, `123456789012345678901234567890`: 400,
+	} {
+		for _, rest := range []string{`"method":"tools/list"}`, `"method":"tools/call","params":{"name":"joke"}}`} {
+			w := send(s, `{"jsonrpc":"2.0","id":`+id+`,`+rest)
+			if w.Code != status || !strings.Contains(w.Body.String(), `"id":`+id+`,`) || (status == 400) != strings.Contains(w.Body.String(), `"code":-32600`) {
+				t.Errorf("%s %s: %d %.90s", id, rest, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 func TestResultsOfAnswers(t *testing.T) {
 	var answer http.HandlerFunc
 	s := newSet(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r) })

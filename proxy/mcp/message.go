@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 )
 
@@ -19,6 +20,7 @@ const (
 // message is what decides how a message is treated, before it is answered.
 type message struct {
 	id        json.RawMessage // nil: it has none
+	foreignID bool            // an answer would have another one
 	method    string
 	call      bool   // a sound one
 	tool      string // that is called; "" if none is named
@@ -43,7 +45,8 @@ func readMessage(body []byte) (*message, error) {
 	if id := members["id"]; isID(id) {
 		m.id = id
 	}
-	sound := hasVersion(members["jsonrpc"]) && m.id != nil
+	m.foreignID = !isAnswerable(m.id)
+	sound := hasVersion(members["jsonrpc"]) && m.id != nil && !m.foreignID
 	if json.Unmarshal(members["method"], &m.method) == nil && m.method == methodCall && json.Unmarshal(members["params"], &params) == nil && sound {
 		if err := m.readCall(members, params); err != nil {
 			return nil, err
@@ -81,6 +84,13 @@ func isID(raw json.RawMessage) bool {
 	var number float64
 	var text string
 	return len(raw) > 0 && string(raw) != "null" && (json.Unmarshal(raw, &number) == nil || json.Unmarshal(raw, &text) == nil)
+}
+
+// isAnswerable reports whether an id is a text, or a whole number that every program reads alike. The
+// server of the protocol reads numbers as JavaScript does, and would answer others with another id.
+func isAnswerable(id json.RawMessage) bool {
+	var number float64
+	return json.Unmarshal(id, &number) != nil || number == math.Trunc(number) && math.Abs(number) < 1<<53
 }
 
 // callsOneOf reports whether the message is a call that becomes a request for an
