@@ -178,9 +178,6 @@ func (f *Files) collectFrom(from fs.FS, dir string) error {
 	}
 	err = eachFile(from, dir, func(name string, file catalogFile) error {
 		name = path.Dir(name)
-		if strings.HasPrefix(name, ".") { // such as ..data, by which Kubernetes swaps all files
-			return nil
-		}
 		if other := here[name]; other != "" {
 			return Mistake{file.path, 0, declare.Say("expected a file or a folder of an endpoint; there is %s as well", other)}
 		}
@@ -219,13 +216,16 @@ func (f *Files) addPart(name string, file catalogFile) error {
 	return nil
 }
 
-// eachFile reads the files of a directory that match, in the order of their names.
+// eachFile reads the files of a directory that match and are not hidden, in the order of their names.
 func eachFile(from fs.FS, dir string, add func(name string, file catalogFile) error, pattern string) error {
 	names, err := fs.Glob(from, pattern)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
+		if isHidden(name) {
+			continue
+		}
 		b, err := fs.ReadFile(from, name)
 		if err != nil {
 			return fmt.Errorf("catalog file: %w", err)
@@ -235,6 +235,12 @@ func eachFile(from fs.FS, dir string, add func(name string, file catalogFile) er
 		}
 	}
 	return nil
+}
+
+// isHidden reports whether a file is none of the catalog, such as one in ..data, by which Kubernetes
+// swaps all files, or the link to nowhere by which Emacs locks one.
+func isHidden(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
 
 //go:embed *.yaml */*.yaml data

@@ -2,7 +2,10 @@ package catalog
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -195,6 +198,23 @@ func TestFilesInPlaceOfBuiltInOnes(t *testing.T) {
 	c, err := loadFiles(t, map[string]string{"vidparse.yaml": strings.ReplaceAll(whole, "whole", "vidparse")}, "vidparse")
 	if err != nil || !slices.Equal(sourcesOf(t, c, "vidparse"), []string{"made"}) {
 		t.Error(err)
+	}
+}
+
+// TestHiddenFilesAreNoneOfTheCatalog: editors and file systems keep notes beside files, such as
+// Emacs of who is writing one, in a link to nowhere.
+func TestHiddenFilesAreNoneOfTheCatalog(t *testing.T) {
+	files := parted()
+	for _, name := range []string{"._whole.yaml", "parted/._one.yaml", "shared/._one.yaml", ".whole.yml", ".git/endpoint.yaml", ".git/one.yaml"} {
+		files[name] = "\x00\x05\x16\x07\x00"
+	}
+	dir := writeCatalog(t, files)
+	if err := os.Symlink("ada@example.1234", filepath.Join(dir, ".#whole.yaml")); err != nil {
+		t.Skip(err)
+	}
+	c, err := Load(Options{Dir: dir, Overrides: onlyOn("parted")}, testEnvironment(t, nil))
+	if err != nil || strings.Contains(fmt.Sprint(c.Warnings), "/.") {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
