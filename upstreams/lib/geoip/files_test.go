@@ -141,3 +141,21 @@ func TestFilesKnowWhetherTheyAreCurrent(t *testing.T) {
 		t.Error("a file that is gone counts as current")
 	}
 }
+
+// TestAFileThatIsCutOffWhileItIsOpen, as by who writes another over it in its place, ends no
+// process: it says nothing until it is opened anew, and what others know counts.
+func TestAFileThatIsCutOffWhileItIsOpen(t *testing.T) {
+	cut := writeDB(t, "city.mmdb", buildMMDB(cityRecord(nil)))
+	region := writeDB(t, "v4.xdb", buildXDB(map[[2]string]string{{"3.4.0.0", "3.4.255.255"}: "中国|浙江省|杭州市|阿里云|CN"}))
+	f, both := openFiles(t, cut), openFiles(t, cut, region)
+	if err := os.Truncate(cut, 0); err != nil {
+		t.Skip(err) // where it is held open
+	}
+	a := netip.MustParseAddr("3.4.5.6")
+	if p, found, err := f.Lookup(a); found || err == nil {
+		t.Errorf("%+v %v %v", p, found, err)
+	}
+	if p, found, err := both.Lookup(a); !found || err != nil || p.ISP != "阿里云" {
+		t.Errorf("%+v %v %v", p, found, err)
+	}
+}

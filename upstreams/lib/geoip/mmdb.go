@@ -2,9 +2,11 @@ package geoip
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/netip"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -80,8 +82,24 @@ type network struct {
 	Name   string `maxminddb:"autonomous_system_organization"`
 }
 
-// Lookup implements DB.
-func (m mmdb) Lookup(a netip.Addr) (Place, bool, error) {
+var errCutOff = errors.New("read .mmdb: it was cut off while it was open; rename another over it, then reload")
+
+// Lookup implements DB. The file is mapped into memory: reading what was cut off of it is a fault,
+// which would end the process.
+func (m mmdb) Lookup(a netip.Addr) (p Place, found bool, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		value := recover()
+		if _, fault := value.(interface{ Addr() uintptr }); fault {
+			p, found, err = Place{}, false, errCutOff
+		} else if value != nil {
+			panic(value)
+		}
+	}()
+	return m.lookup(a)
+}
+
+func (m mmdb) lookup(a netip.Addr) (Place, bool, error) {
 	defer runtime.KeepAlive(m.r) // its cleanup unmaps the file
 	result := m.r.Lookup(a.Unmap())
 	if err := result.Err(); err != nil {
