@@ -226,6 +226,9 @@ func eachFile(from fs.FS, dir string, add func(name string, file catalogFile) er
 		if isHidden(name) {
 			continue
 		}
+		if info, err := fs.Stat(from, name); err == nil && !info.Mode().IsRegular() { // a pipe would be waited for, while no purge is made
+			return Mistake{path.Join(dir, name), 0, declare.Say("expected a file, or a link to one")}
+		}
 		b, err := fs.ReadFile(from, name)
 		if err != nil {
 			return fmt.Errorf("catalog file: %w", err)

@@ -218,6 +218,16 @@ func TestHiddenFilesAreNoneOfTheCatalog(t *testing.T) {
 	}
 }
 
+func TestOnlyFilesAreRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(os.DevNull, filepath.Join(dir, "own.yaml")); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Load(Options{Dir: dir}, testEnvironment(t, nil)); err == nil || !strings.HasSuffix(err.Error(), "own.yaml: expected a file, or a link to one") {
+		t.Error(err)
+	}
+}
+
 func TestFoldersThatAreNoEndpoint(t *testing.T) {
 	c, err := loadFiles(t, map[string]string{"alone/one.yaml": "x", "testdata/alone/first/good/exchange.yaml": "x", "..data/endpoint.yaml": "x"}, "")
 	if err != nil || len(c.Warnings) != 1 || !strings.HasSuffix(c.Warnings[0].Error(), "alone/one.yaml: not read: there is no endpoint.yaml beside it, the file about the endpoint as a whole") {

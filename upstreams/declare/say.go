@@ -23,6 +23,7 @@ var chinese = sync.OnceValue(func() map[string]string {
 
 		// What a file has, and what is expected.
 		"there is nothing in it; expected %s": "文件是空的；应为%s",
+		"expected a file, or a link to one":   "应为文件，或指向文件的链接",
 		indentedWide:                          "这一行的缩进里有全角空格或不间断空格；应为半角空格",
 		"%s: expected %s, got %q":             "%s: 应为 %s，而不是%q",
 		"%s: expected %s, got %s":             "%s: 应为 %s，而不是 %s",
