@@ -89,7 +89,10 @@ const overhead = 600
 
 // Weight is how many bytes of memory it takes, about.
 func (o *Object) Weight() int {
-	n := overhead + len(o.Body)
+	n := overhead + len(o.Body) + len(o.selecting)
+	for _, tag := range o.Tags {
+		n += len(tag) + 16
+	}
 	for _, h := range [...]http.Header{o.Header, o.Header, o.Selected} { // once more for what is made of it
 		for name, lines := range h {
 			n += len(name) + 40

@@ -14,39 +14,61 @@ const (
 	maxPurges = 4096
 )
 
-// uriPurges are the last hard purges of URIs: unsafe requests make many of them.
+// uriPurges are the last hard purges of URIs, by hashes of their keys: unsafe requests make many of them, with keys as long as
+// callers like.
 type uriPurges struct {
-	at   map[string]time.Time
-	last []Purge // in the order in which they came
+	at   map[uint64]time.Time
+	last []uriPurge // one of each key, in the order in which they came
 	// forgotten is when the latest was ordered that is no longer remembered though it should be.
 	forgotten time.Time
 }
 
-func (m *uriPurges) add(p Purge) {
+type uriPurge struct {
+	key uint64
+	at  time.Time
+}
+
+func (m *uriPurges) add(key uint64, at time.Time) {
 	if m.at == nil {
-		m.at = map[string]time.Time{}
+		m.at = map[uint64]time.Time{}
 	}
-	old := 0
-	for old < len(m.last) && (len(m.last)-old >= maxPurges || p.At.Sub(m.last[old].At) > memoryOfKeys) {
-		gone := m.last[old]
-		if p.At.Sub(gone.At) <= memoryOfKeys {
-			m.forgotten = gone.At
-		}
-		if m.at[gone.Key].Equal(gone.At) {
-			delete(m.at, gone.Key)
-		}
-		old++
+	before, known := m.at[key]
+	if at.After(before) {
+		m.at[key] = at
 	}
-	m.last = append(m.last[old:], p)
-	if p.At.After(m.at[p.Key]) {
-		m.at[p.Key] = p.At
+	if known {
+		return
+	}
+	m.last = append(m.last, uriPurge{key, at})
+	for len(m.last) > maxPurges || at.Sub(m.last[0].at) > memoryOfKeys {
+		m.forgetFirst(at)
 	}
 }
 
-// cover reports whether an object was purged since it was asked for.
-func (m *uriPurges) cover(key string, o *Object) bool {
+// forgetFirst forgets the purge that came first. If its URI was purged again since, that one is the last.
+func (m *uriPurges) forgetFirst(now time.Time) {
+	first := m.last[0]
+	m.last = m.last[1:]
+	if at := m.at[first.key]; at.After(first.at) {
+		m.last = append(m.last, uriPurge{first.key, at})
+		return
+	}
+	delete(m.at, first.key)
+	if now.Sub(first.at) <= memoryOfKeys && first.at.After(m.forgotten) {
+		m.forgotten = first.at
+	}
+}
+
+// cover reports whether an object is known to have been purged since it was asked for.
+func (m *uriPurges) cover(key uint64, o *Object) bool {
 	at, ok := m.at[key]
-	return !o.Requested.After(m.forgotten) || ok && !o.Requested.After(at)
+	return ok && !o.Requested.After(at)
+}
+
+// mayCover reports whether a fill may have been purged since it began, of which nothing else tells. Of what instances share,
+// Redis does.
+func (m *uriPurges) mayCover(key uint64, o *Object) bool {
+	return !o.Requested.After(m.forgotten) || m.cover(key, o)
 }
 
 // widePurges are those of many URIs, and the soft ones, as long as instances share what they are about.
@@ -95,7 +117,7 @@ func (s *Store) remember(p Purge) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Key != "" && !p.Soft {
-		s.uris.add(p)
+		s.uris.add(s.hash(p.Key), p.At)
 	} else {
 		s.wide.add(p)
 	}
@@ -105,10 +127,17 @@ func (s *Store) remember(p Purge) {
 func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.uris.cover(key, o) {
+	if s.uris.cover(s.hash(key), o) {
 		return true, stale
 	}
 	return s.wide.cover(key, o)
+}
+
+// mayBePurged is purgedSince for a fill, which is late where more URIs were purged since it began than are remembered.
+func (s *Store) mayBePurged(key string, o *Object) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.uris.mayCover(s.hash(key), o)
 }
 
 // PurgedSince reports whether a purge was ordered since then that is about what is stored of a URI, or may be: of what is
@@ -117,7 +146,7 @@ func (s *Store) PurgedSince(key string, since time.Time) bool {
 	o := &Object{Response: Response{Requested: since}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.uris.cover(key, o) || slices.ContainsFunc(s.wide.all, func(p Purge) bool {
+	return s.uris.mayCover(s.hash(key), o) || slices.ContainsFunc(s.wide.all, func(p Purge) bool {
 		p.Tag = ""
 		return p.Covers(key, o)
 	})

@@ -100,7 +100,7 @@ func (s *Store) Get(key string) Variants {
 // asked for, or there is a variant of the same selection that was asked for later. It reports whether it did.
 func (s *Store) Put(key string, o *Object) bool {
 	o = o.ForAll()
-	if !s.put(key, o, 0) {
+	if s.mayBePurged(key, o) || !s.put(key, o, 0) {
 		return false
 	}
 	s.share(key, o)
@@ -190,8 +190,10 @@ func (o *Object) staleFrom(at time.Time) *Object {
 	return next
 }
 
+func (s *Store) hash(key string) uint64 { return maphash.String(s.seed, key) }
+
 func (s *Store) lock(key string) (unlock func()) {
-	mu := &s.locks[maphash.String(s.seed, key)%locks]
+	mu := &s.locks[s.hash(key)%locks]
 	mu.Lock()
 	return mu.Unlock
 }

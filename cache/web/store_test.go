@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache/entry"
 )
 
 // object is one that was asked for so many seconds after noon.
@@ -118,6 +121,76 @@ func TestManyPurgesForgetNothing(t *testing.T) {
 	}
 	if s.Put("/0", object(-1, "old")) || s.Put("/other", object(-1, "old")) || !s.Put("/other", object(10, "new")) {
 		t.Error("a purge that was forgotten was in vain, or keeps new ones out")
+	}
+}
+
+// TestOneURIIsPurgedOften: that others are filled slowly meanwhile is no reason not to keep them.
+func TestOneURIIsPurgedOften(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	for i := range 3 * maxPurges {
+		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Key: "/hot"})
+		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Key: fmt.Sprint("/", i/10)})
+	}
+	if len(s.uris.last) > maxPurges || len(s.uris.at) != len(s.uris.last) {
+		t.Errorf("%d are remembered, %d in their order", len(s.uris.at), len(s.uris.last))
+	}
+	if s.Put("/hot", object(12, "old")) || s.Put("/0", object(-1, "old")) || !s.Put("/other", object(-1, "slow")) || !s.Put("/hot", object(20, "new")) {
+		t.Error("a purge was in vain, or keeps out what it is not about")
+	}
+}
+
+// shelf has what another instance has shared.
+type shelf map[string][]byte
+
+// Look implements Far.
+func (s shelf) Look(_ context.Context, key string, _ time.Duration) entry.Found {
+	return entry.Found{Value: s[key], Answered: true}
+}
+
+// Set implements Far.
+func (s shelf) Set(string, time.Time, bool, bool, int, func() ([]byte, time.Duration)) {}
+
+// TestManyPurgesHideNothing that instances share, and that none of them is about.
+func TestManyPurgesHideNothing(t *testing.T) {
+	s, far := newTestStore(t, 1<<20), shelf{}
+	for key, after := range map[string]int{"/a": 1, "/b": 2} {
+		value, err := encode(object(after, key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		far[s.farKey(key)] = value
+	}
+	s.Far = far
+	for i := range 2 * maxPurges {
+		s.Purge(Purge{At: noon.Add(time.Minute + time.Duration(i)*time.Millisecond), Key: fmt.Sprint("/", i)})
+	}
+	s.Purge(Purge{At: noon.Add(time.Hour), Key: "/b"})
+	for range 2 { // from there, and from here
+		for key, want := range map[string]int{"/a": 1, "/b": 0} {
+			if got := s.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(2*time.Minute)); len(got) != want {
+				t.Errorf("%s: %d are found", key, len(got))
+			}
+		}
+		delete(far, s.farKey("/a"))
+	}
+}
+
+// TestTagsTakeMemory, which is bounded: a response may have many more of them than it has bytes.
+func TestTagsTakeMemory(t *testing.T) {
+	const memory = 1 << 20
+	s := newTestStore(t, memory)
+	for i := range 1000 {
+		s.Put(fmt.Sprint("/", i), object(0, "body", "Cache-Tag: "+strings.Repeat(fmt.Sprint("node:", i, ","), 200)))
+	}
+	s.table.CleanUp()
+	taken := 0
+	for _, variants := range s.table.All() {
+		for _, tag := range variants[0].Tags {
+			taken += len(tag) + 16
+		}
+	}
+	if taken == 0 || taken > memory {
+		t.Errorf("tags take %d bytes of %d", taken, memory)
 	}
 }
 
