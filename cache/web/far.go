@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"sundry/cache/entry"
 )
@@ -48,22 +49,25 @@ const (
 
 // shared is what a value says of an object beside its body.
 type shared struct {
-	Status     int         `json:"status"`
-	Header     http.Header `json:"header"`
-	Requested  time.Time   `json:"requested"`
-	Received   time.Time   `json:"received"`
-	Born       time.Time   `json:"born"`
-	Names      []string    `json:"names,omitempty"`
-	Selected   http.Header `json:"selected,omitempty"`
-	Part       *Part       `json:"part,omitempty"`
-	Tags       []string    `json:"tags,omitempty"`
-	Generation uint64      `json:"generation"`
+	Status int         `json:"status"`
+	Header http.Header `json:"header"`
+	// Octets are the fields that are no UTF-8, which JSON does not keep as they are.
+	Octets     map[string][][]byte `json:"octets,omitempty"`
+	Requested  time.Time           `json:"requested"`
+	Received   time.Time           `json:"received"`
+	Born       time.Time           `json:"born"`
+	Names      []string            `json:"names,omitempty"`
+	Selected   http.Header         `json:"selected,omitempty"`
+	Part       *Part               `json:"part,omitempty"`
+	Tags       []string            `json:"tags,omitempty"`
+	Generation uint64              `json:"generation"`
 }
 
 // encode is the value of an object.
 func encode(o *Object) ([]byte, error) {
+	header, octets := textual(o.Header)
 	head, err := json.Marshal(&shared{
-		Status: o.Status, Header: o.Header, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected,
+		Status: o.Status, Header: header, Octets: octets, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected,
 		Part: o.Part, Tags: o.Tags, Generation: o.generation,
 	})
 	if err != nil {
@@ -72,6 +76,23 @@ func encode(o *Object) ([]byte, error) {
 	b := append(make([]byte, 0, len(head)+len(o.Body)+binary.MaxVarintLen64+1), farVersion)
 	b = binary.AppendUvarint(b, uint64(len(head)))
 	return append(append(b, head...), o.Body...), nil
+}
+
+// textual are the fields that are UTF-8, and the others: names of files are often in GBK or Latin-1.
+func textual(h http.Header) (text http.Header, octets map[string][][]byte) {
+	for name, lines := range h {
+		if !slices.ContainsFunc(lines, func(line string) bool { return !utf8.ValidString(line) }) {
+			continue
+		}
+		if octets == nil {
+			h, octets = maps.Clone(h), map[string][][]byte{}
+		}
+		for _, line := range lines {
+			octets[name] = append(octets[name], []byte(line))
+		}
+		delete(h, name)
+	}
+	return h, octets
 }
 
 var errNoObject = errors.New("not a shared object")
@@ -89,6 +110,11 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	var s shared
 	if err := json.Unmarshal(head, &s); err != nil {
 		return nil, fmt.Errorf("shared object: %w", err)
+	}
+	for name, lines := range s.Octets {
+		for _, line := range lines {
+			s.Header[name] = append(s.Header[name], string(line))
+		}
 	}
 	var off time.Duration
 	if !created.IsZero() {

@@ -8,6 +8,25 @@ import (
 	"time"
 )
 
+// TestARestartKeepsOctets of fields, which need be no UTF-8.
+func TestARestartKeepsOctets(t *testing.T) {
+	const name = "attachment; filename=\xb1\xa8\xb1\xed.xls" // in GBK
+	file := filepath.Join(t.TempDir(), "file")
+	s, again := newTestStore(t, 1<<20), newTestStore(t, 1<<20)
+	s.Put("x/a", object(1, "body", "Content-Disposition: "+name))
+	if _, err := s.WriteFile(file); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	for _, kept := range []*Store{s, again} {
+		if got := kept.Get("x/a")[0].Header.Get("Content-Disposition"); got != name {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 // TestARestartKeepsResponses, as they were, in their order, once.
 func TestARestartKeepsResponses(t *testing.T) {
 	file, rules := filepath.Join(t.TempDir(), "file"), func(key string) *Rules {
