@@ -124,6 +124,13 @@ func (p Part) Holds(w Wanted) (r Range, ok bool) {
 	return r, p.First <= r.First && r.First <= r.Last && r.Last <= p.Last
 }
 
+// Parts reports whether a stored part has what a request asks for, and may be sent to it.
+func (o *Object) Parts(request http.Header) bool {
+	wanted, ranged := WantedRange(request)
+	_, holds := o.Part.Holds(wanted)
+	return ranged && holds && IfRange(request, o.Header)
+}
+
 // IfRange reports whether a range of a stored response may be sent to a request: it has no If-Range, or one that is that
 // response's strong tag or its date (RFC 9110, section 13.1.5).
 func IfRange(request, stored http.Header) bool {

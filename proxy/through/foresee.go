@@ -56,15 +56,12 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 func (f *Foreseen) judge(r *http.Request, q *web.Request, now time.Time) {
 	o := f.Selected
 	f.Verdict = o.Judge(&q.Directives, now)
-	wanted, ranged := web.WantedRange(r.Header)
-	if o.Part != nil {
-		if _, holds := o.Part.Holds(wanted); !ranged || !holds {
-			f.Verdict, f.Status.Fwd = web.Validate, "partial"
-			if q.OnlyIfCached {
-				f.Refused = http.StatusGatewayTimeout
-			}
-			return
+	if o.Part != nil && !o.Parts(r.Header) {
+		f.Verdict, f.Status.Fwd = web.Validate, "partial"
+		if q.OnlyIfCached {
+			f.Refused = http.StatusGatewayTimeout
 		}
+		return
 	}
 	switch {
 	case f.Verdict == web.Refuse:

@@ -214,12 +214,9 @@ func (c *call) cached() {
 		return
 	}
 	status := web.CacheStatus{Hit: true, TTL: o.Left(c.began), Detail: "memory"}
-	wanted, ranged := web.WantedRange(c.r.Header)
-	if o.Part != nil {
-		if _, holds := o.Part.Holds(wanted); !ranged || !holds || c.r.Method == http.MethodHead {
-			c.partial(o)
-			return
-		}
+	if o.Part != nil && (c.r.Method == http.MethodHead || !o.Parts(c.r.Header)) {
+		c.partial(o)
+		return
 	}
 	switch o.Judge(&c.q.Directives, c.began) {
 	case web.Reuse:
