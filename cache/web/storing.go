@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"sundry/metrics/words"
 )
@@ -58,6 +59,8 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 		return words.Say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明保鲜期"), true
 	case variesByAnything(r.Header):
 		return words.Say("of Vary: *", "声明了 Vary: *"), true
+	case isDisguised(q.Header, r.Header):
+		return words.Say("the request has a field of Vary with _ in the place of -, which an origin may take for it", "请求中有 Vary 所列的字段，但以 _ 代替了 -，源站可能把两者混为一谈"), true
 	}
 	return why, false
 }
@@ -123,6 +126,17 @@ func Safe(method string) bool {
 // Invalidates reports whether a response to a method makes what is stored for its target unusable (RFC 9111, section 4.4).
 func Invalidates(method string, status int) bool {
 	return !Safe(method) && status >= 200 && status < 400
+}
+
+// isDisguised reports whether a request has a field that selects the response in the spelling of CGI, where _ and - are the same:
+// what an origin has made of both would be stored for the other one alone.
+func isDisguised(request, response http.Header) bool {
+	for name := range request {
+		if strings.Contains(name, "_") && slices.Contains(Selecting(response, nil), http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))) {
+			return true
+		}
+	}
+	return false
 }
 
 // variesByAnything reports whether Vary has a member *: no other request selects that response (RFC 9111, section 4.1).

@@ -42,6 +42,8 @@ func TestStorable(t *testing.T) {
 		{200, "Cache-Control: max-age=60|Vary: *", "", false},
 		{200, "Cache-Control: max-age=60|Vary: a|Vary: b, *", "", false},
 		{200, "Cache-Control: max-age=60|Vary: , *", "", false},
+		{200, "Cache-Control: max-age=60|Vary: X-A", "X_A: 1|X-A: 2", false},
+		{200, "Cache-Control: max-age=60|Vary: X-A", "X_B: 1|X-A: 2", true},
 		{206, "Cache-Control: max-age=60", "", false},
 		{206, "Cache-Control: max-age=60|Content-Range: bytes 0-1/2", "", true},
 		{200, "Cache-Control: max-age=0", "", false},

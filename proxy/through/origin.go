@@ -88,7 +88,7 @@ func (o *Origin) request(ctx context.Context, method, path string, h http.Header
 // might believe it, and its answer is for all.
 func (h *Handler) heard(r *http.Request) *http.Request {
 	_, trusted := h.Caller(r)
-	leftOut := func(name string, _ []string) bool { return !IsHeard(name, trusted) }
+	leftOut := func(name string, _ []string) bool { return !IsHeard(name, trusted) || isDisguised(name) }
 	if !web.HasConnectionFields(r.Header) && !hasField(r.Header, leftOut) {
 		return r
 	}
@@ -115,6 +115,16 @@ func IsHeard(name string, trusted bool) bool { return trusted || !isProxys(name)
 func isProxys(name string) bool {
 	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" ||
 		web.IsRouting(name) && !strings.Contains(name, "Method")
+}
+
+// isDisguised reports whether a name is that of such a field with _ in the place of a -: origins that know fields by their names in
+// CGI take it for the same, and nobody else does, trusted proxies included.
+func isDisguised(name string) bool {
+	if !strings.Contains(name, "_") {
+		return false
+	}
+	plain := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+	return isProxys(plain) || web.IsRouting(plain)
 }
 
 // forwarded is the header that goes on to the origin, of a request that is heard, with where it came through.
