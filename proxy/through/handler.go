@@ -182,10 +182,10 @@ var (
 func hasDotSegment(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	if strings.ContainsAny(path, `%\`) {
-		path = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/").Replace(path)
+		path = strings.NewReplacer("%2e", ".", "%2E", ".", "%3b", ";", "%3B", ";", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/").Replace(path)
 	}
 	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
+		if segment, _, _ = strings.Cut(segment, ";"); segment == "." || segment == ".." {
 			return true
 		}
 	}

@@ -22,6 +22,7 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 		{"GET", "/../a", http.StatusBadRequest}, {"GET", "/a/..", http.StatusBadRequest}, {"POST", "/a/./b", http.StatusBadRequest},
 		{"GET", "/a/%2e%2E/b", http.StatusBadRequest}, {"GET", "/a/.%2e", http.StatusBadRequest}, {"GET", "/%2E", http.StatusBadRequest}, {"GET", "/..?x", http.StatusBadRequest},
 		{"GET", "/a%2f../b", http.StatusBadRequest}, {"GET", "/a%2F%2e%2e%2fb", http.StatusBadRequest}, {"GET", `/a%5C..%5cb`, http.StatusBadRequest},
+		{"GET", "/..;/b", http.StatusBadRequest}, {"GET", "/a/..%3bx=1/b", http.StatusBadRequest}, {"GET", "/a/.;/b", http.StatusBadRequest}, // to servlets
 		{"GET", "/..a/b../...", http.StatusOK}, {"GET", "/a?x=/../", http.StatusOK}, {"GET", "/a%2fb//c;d=1", http.StatusOK}, {"M-SEARCH", "/a", http.StatusOK},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), row.method, s.front.URL, http.NoBody)
