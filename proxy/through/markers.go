@@ -14,37 +14,40 @@ const (
 )
 
 // markers remember for which keys the origin last gave what only one caller may have: requests for these wait for nobody. One
-// that is lost costs one wait more. The zero value is not ready: see newMarkers.
+// that is lost costs one wait more. Keys are as long as callers like, so there are hashes of them alone. The zero value is not
+// ready: see newMarkers.
 type markers struct {
 	seed  maphash.Seed
 	table [maxMarkers]atomic.Pointer[marker]
 }
 
 type marker struct {
-	key   string
+	hash  uint64
 	until time.Time
 }
 
 func newMarkers() *markers { return &markers{seed: maphash.MakeSeed()} }
 
-func (m *markers) slot(key string) *atomic.Pointer[marker] {
-	return &m.table[maphash.String(m.seed, key)%maxMarkers]
+func (m *markers) slot(key string) (slot *atomic.Pointer[marker], hash uint64) {
+	hash = maphash.String(m.seed, key)
+	return &m.table[hash%maxMarkers], hash
 }
 
 // set marks a key, or ends its mark once its responses can be shared.
 func (m *markers) set(key string, unshared bool, now time.Time) {
-	slot := m.slot(key)
+	slot, hash := m.slot(key)
 	if unshared {
-		slot.Store(&marker{key, now.Add(markerTime)})
+		slot.Store(&marker{hash, now.Add(markerTime)})
 		return
 	}
-	if k := slot.Load(); k != nil && k.key == key {
+	if k := slot.Load(); k != nil && k.hash == hash {
 		slot.CompareAndSwap(k, nil)
 	}
 }
 
 // has reports whether a key is marked.
 func (m *markers) has(key string, now time.Time) bool {
-	k := m.slot(key).Load()
-	return k != nil && k.key == key && now.Before(k.until)
+	slot, hash := m.slot(key)
+	k := slot.Load()
+	return k != nil && k.hash == hash && now.Before(k.until)
 }
