@@ -146,9 +146,10 @@ func (e *errand) traced(ctx context.Context) context.Context {
 	return traced(ctx, e.sendInterim)
 }
 
-// failed answers from what is stored where the origin cannot be reached, or says why not.
+// failed answers from what is stored where the origin cannot be reached, or says why not. Where all callers have left, nobody
+// knows whether it can: who asks and leaves must not keep others from asking.
 func (e *errand) failed(err error) answer {
-	if e.stored != nil && e.stored.Usable(true, e.now()) {
+	if e.stored != nil && !errors.Is(err, context.Canceled) && e.stored.Usable(true, e.now()) {
 		return e.stale(0)
 	}
 	return answer{err: err, status: e.status, shared: true}
