@@ -193,7 +193,8 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 	}
 	s := e.status
 	s.Status = http.StatusNotModified
-	if storable {
+	switch {
+	case storable:
 		s.Stored = e.store.Put(e.key, o)
 	} else {
 		e.store.Drop(e.key, old)
