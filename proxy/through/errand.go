@@ -31,6 +31,10 @@ func (e *errand) run(ctx context.Context, f *flight) {
 		b.read()
 	}
 }
+	if !b.keeps {
+		f.unkeep()
+	}
+	b.read()
 
 // head carries out a flight until its answer is known, as it always becomes. The flight ends then, or once the body has been
 // read that it returns.

@@ -85,7 +85,13 @@ func (f *flight) begun() bool {
 func (f *flight) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.readers--; f.readers > 0 || f.kept {
+	f.readers--
+	f.endUnread()
+}
+
+// endUnread cancels the flight if it has no readers and is not kept. The lock is held.
+func (f *flight) endUnread() {
+	if f.readers > 0 || f.kept {
 		return
 	}
 	f.cancel()
@@ -103,6 +109,14 @@ func (f *flight) keep() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kept = true
+}
+
+// unkeep ends a flight that goes on without readers, once it turns out that the store gets nothing of it.
+func (f *flight) unkeep() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kept = false
+	f.endUnread()
 }
 
 // known ends the first part of the flight. No others join one whose response is not to be shared.

@@ -273,6 +273,7 @@ func (c *call) refresh(o *web.Object) {
 		return
 	}
 	f.keep()
+	f.leave()
 	c.spares = true
 	e := &errand{call: c, stored: o, status: web.CacheStatus{Fwd: "stale"}}
 	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
