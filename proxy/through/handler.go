@@ -457,7 +457,7 @@ func (c *call) purgedSince(t time.Time) bool { return c.store.PurgedSince(c.key,
 
 // flightKey says what a flight is for. What only one caller may have is for that one alone.
 func (c *call) flightKey() flightKey {
-	k := flightKey{key: c.key, ranged: c.r.Header.Get("Range"), ifRange: c.r.Header.Get("If-Range")}
+	k := flightKey{key: c.key, ranged: strings.Join(c.r.Header["Range"], ","), ifRange: strings.Join(c.r.Header["If-Range"], ",")}
 	if c.r.Header["Authorization"] != nil || c.q.NoStore {
 		k.caller = c.began.Format(time.RFC3339Nano) + c.r.RemoteAddr
 	}
