@@ -77,6 +77,10 @@ type movingBody struct {
 }
 
 // Read implements io.Reader.
+// Close implements io.Closer: net/http closes the body once the caller is answered. A transport that gets no connection closes it
+// as well, and the next address is to have it.
+func (movingBody) Close() error { return nil }
+
 func (b movingBody) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // a test's reader has none
 	return b.ReadCloser.Read(p)
