@@ -116,11 +116,11 @@ func traced(ctx context.Context, interim func(code int, h http.Header)) context.
 }
 
 // sendInterim sends an interim response, whose fields are not those of the final one. It is called by another goroutine, and
-// does nothing once the caller is answered.
+// does nothing once the caller is answered, or where it would take one for the answer (RFC 9110, section 15.2).
 func (c *call) sendInterim(code int, h http.Header) {
 	c.waiting.Lock()
 	defer c.waiting.Unlock()
-	if c.over {
+	if c.over || !c.r.ProtoAtLeast(1, 1) {
 		return
 	}
 	own := c.w.Header()
