@@ -172,7 +172,7 @@ func (c *call) headSays(got *web.Response) {
 // contentOfTarget reports whether the answer to a POST is what a GET of the same URI would get, and says for how long
 // (RFC 9110, section 9.3.3).
 func (c *call) contentOfTarget(got *web.Response, t *web.Terms) bool {
-	if c.r.Method != http.MethodPost || !t.Explicit || got.Header.Get("Content-Location") == "" {
+	if c.r.Method != http.MethodPost || got.Status != http.StatusOK || !t.Explicit || got.Header.Get("Content-Location") == "" {
 		return false
 	}
 	key, ok := c.sameHost(got.Header.Get("Content-Location"))
