@@ -27,14 +27,15 @@ var errFlight = errors.New("the request to the origin ended without an answer")
 
 // run carries out a flight.
 func (e *errand) run(ctx context.Context, f *flight) {
-	if b := e.head(ctx, f); b != nil {
-		b.read()
+	b := e.head(ctx, f)
+	if b == nil {
+		return
 	}
-}
 	if !b.keeps {
 		f.unkeep()
 	}
 	b.read()
+}
 
 // head carries out a flight until its answer is known, as it always becomes. The flight ends then, or once the body has been
 // read that it returns.
@@ -200,7 +201,7 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 	switch {
 	case storable:
 		s.Stored = e.store.Put(e.key, o)
-	} else {
+	case !web.Storable(&web.Request{}, r, &t, &e.Rules): // or it is only this caller's request that forbids it
 		e.store.Drop(e.key, old)
 	}
 	return answer{object: o, status: s, shared: s.Stored && mayShare(r, &t)}

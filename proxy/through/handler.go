@@ -178,7 +178,7 @@ var (
 )
 
 // hasDotSegment reports whether a path has a segment . or .., in any spelling: an origin may go up by it, beyond the address
-// of the API. Clients resolve them by themselves (RFC 3986, section 5.2.4).
+// of the API, also with parameters behind it, which servlets leave out. Clients resolve them by themselves (RFC 3986, section 5.2.4).
 func hasDotSegment(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	if strings.ContainsAny(path, `%\`) {

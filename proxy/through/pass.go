@@ -10,6 +10,7 @@ import (
 	"net/http/httputil"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,11 +77,11 @@ type movingBody struct {
 	idle    time.Duration
 }
 
-// Read implements io.Reader.
 // Close implements io.Closer: net/http closes the body once the caller is answered. A transport that gets no connection closes it
 // as well, and the next address is to have it.
 func (movingBody) Close() error { return nil }
 
+// Read implements io.Reader.
 func (b movingBody) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // a test's reader has none
 	return b.ReadCloser.Read(p)
@@ -210,20 +211,38 @@ func isUpgrade(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Upgrade") != "" && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
 }
 
-// tunnel connects the caller with the origin, once both have changed the protocol.
+// roundTripper is an http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// tunnel connects the caller with the origin, once both have changed the protocol. Until then, and where the origin does not, the
+// request is one like others: two fields lead nobody past what bounds them.
 func (c *call) tunnel() {
-	asked := c.r
+	asked, target := c.r, c.origin.targets[0]
 	c.r = c.heard(asked)
+	if !c.mayWait() {
+		c.failOrigin(&answer{err: ErrShed})
+		return
+	}
 	proxy := &httputil.ReverseProxy{
-		Transport: c.origin.transport,
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			defer c.endWait()
+			return c.sendTo(target, r)
+		}),
 		Rewrite: func(p *httputil.ProxyRequest) {
-			target := c.origin.targets[0]
 			upgrade := p.Out.Header["Upgrade"]
 			p.Out.Host, p.Out.Header = target.Sent, c.forwarded()
 			p.Out.Header["Connection"], p.Out.Header["Upgrade"] = []string{"Upgrade"}, upgrade
 			if u, err := under(target.URL, c.path); err == nil { // net/http has parsed it
 				p.Out.URL = u
 			}
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			c.Response(resp.Header)
+			maps.DeleteFunc(resp.Header, func(name string, _ []string) bool { return slices.Contains(c.Rules.Tags, name) })
+			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.failOrigin(&answer{err: err}) },
 	}

@@ -1,0 +1,267 @@
+package through
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// validatable has one version, which it tells by its tag, whatever is asked of it.
+func validatable(control string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", control)
+		w.Header().Set("Etag", `"1"`)
+		if r.Header.Get("If-None-Match") == `"1"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		fmt.Fprint(w, "whole")
+	}
+}
+
+// TestWhoKeepsNothingTakesNothingAway: what a caller may not share with others is no reason to forget what they have.
+func TestWhoKeepsNothingTakesNothingAway(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		for _, line := range []string{"Cache-Control: no-cache, no-store", "Authorization: x"} {
+			t.Run(method+" "+line, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newWorld(t, validatable("max-age=10"))
+					s.get("/a")
+					time.Sleep(20 * time.Second)
+					s.ask(method, "/a", "", line)
+					if a := s.get("/a"); a.body != "whole" || !strings.Contains(a.header.Get("Cache-Status"), "fwd=stale; fwd-status=304") {
+						t.Errorf("%q %v", a.body, a.header)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestWhoLeavesMakesNoFailure: a validation that is given up for that says nothing of the origin.
+func TestWhoLeavesMakesNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var version atomic.Int64
+		s := newWorld(t, slow(time.Second, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=10, stale-if-error=3600")
+			fmt.Fprint(w, version.Add(1))
+		}))
+		s.get("/a")
+		time.Sleep(20 * time.Second)
+		c, err := s.front.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		time.Sleep(100 * time.Millisecond)
+		_ = c.Close()
+		synctest.Wait()
+		if a := s.get("/a"); a.body != "2" {
+			t.Errorf("version %s: %v", a.body, a.header)
+		}
+	})
+}
+
+// TestAPartOfAnotherVersion is not sent to who would put it to the one that it has.
+func TestAPartOfAnotherVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Etag", `"2"`)
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("0123456789"))
+		})
+		if a := s.get("/a", "Range: bytes=2-5"); a.status != http.StatusPartialContent {
+			t.Fatal(a.status)
+		}
+		for tag, want := range map[string]string{`"1"`: "0123456789", `W/"2"`: "0123456789", `"2"`: "23"} {
+			if a := s.get("/a", "Range: bytes=2-3", "If-Range: "+tag); a.body != want {
+				t.Errorf("%s: %d %q", tag, a.status, a.body)
+			}
+		}
+	})
+}
+
+// TestABodyForTheNextAddress: the first one had none of it.
+func TestABodyForTheNextAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+		alive := s.h.origin.targets[0]
+		away := *alive.URL
+		away.Host = "away.test"
+		transport := s.h.origin.transport.(*http.Transport)
+		dial := transport.DialContext
+		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if strings.HasPrefix(address, "away.test") {
+				return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+			}
+			return dial(ctx, network, address)
+		}
+		s.h.origin.targets = []Target{{URL: &away, Sent: "away.test"}, alive}
+		if a := s.ask(http.MethodPost, "/", "a body"); a.body != "a body" {
+			t.Errorf("%d %q %v", a.status, a.body, a.err)
+		}
+	})
+}
+
+// TestHintsForWhoKnowsThem: in HTTP/1.0 there are none, and the first answer is taken for the only one.
+func TestHintsForWhoKnowsThem(t *testing.T) {
+	for _, method := range []string{"GET", "POST"} {
+		s := newStand(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			fmt.Fprint(w, "answer")
+		})
+		conn, err := net.Dial("tcp", s.front.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "%s / HTTP/1.0\r\nHost: x\r\n\r\n", method)
+		if line, err := bufio.NewReader(conn).ReadString('\n'); line != "HTTP/1.0 200 OK\r\n" {
+			t.Errorf("%s: %q %v", method, line, err)
+		}
+	}
+}
+
+// TestFieldsThatAreSpelledOtherwise: origins that know fields by the names of CGI take _ for -.
+func TestFieldsThatAreSpelledOtherwise(t *testing.T) {
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		for name, lines := range r.Header {
+			if strings.Contains(name, "_") {
+				fmt.Fprint(w, name, lines)
+			}
+		}
+	})
+	for i, name := range []string{"X_Forwarded_Host", "x-forwarded_for", "X_REAL_IP", "X_HTTP_Method_Override"} {
+		path := fmt.Sprint("/", i)
+		if _, got := s.get(path, name+": evil"); got != "" {
+			t.Errorf("the origin has got %s", got)
+		}
+	}
+}
+
+// TestTheOriginDoesNotChangeTheProtocol: its answer is one like others, and the request counts.
+func TestTheOriginDoesNotChangeTheProtocol(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free, admit := places(10)
+		s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Inner", "secret")
+			fmt.Fprint(w, "answer")
+		}, admit, func(s *Settings) { s.Response = func(h http.Header) { h.Del("X-Inner") } })
+		s.limitedTo(2, time.Hour)
+		upgrade := []string{"Connection: Upgrade", "Upgrade: x"}
+		for range 2 {
+			if a := s.get("/", upgrade...); a.body != "answer" || a.header["X-Inner"] != nil {
+				t.Errorf("%q %v", a.body, a.header)
+			}
+		}
+		if a := s.get("/", upgrade...); a.status != http.StatusServiceUnavailable {
+			t.Errorf("%d beyond the quota", a.status)
+		}
+		if n := free.Load(); n != 10 {
+			t.Errorf("%d places are free", n)
+		}
+	})
+}
+
+// TestARefreshThatIsNotKeptEnds: nobody reads its body.
+func TestARefreshThatIsNotKeptEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var under atomic.Int64
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("X-First") != "" {
+				w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=3600")
+				fmt.Fprint(w, "small")
+				return
+			}
+			under.Add(1)
+			defer under.Add(-1)
+			w.Header().Set("Cache-Control", "no-store")
+			_, _ = io.Copy(w, io.LimitReader(zeros{}, 20<<20))
+		})
+		s.get("/a", "X-First: 1")
+		time.Sleep(10 * time.Second)
+		for range 20 {
+			if a := s.get("/a"); a.body != "small" {
+				t.Fatalf("%d bytes", len(a.body))
+			}
+			time.Sleep(time.Second)
+		}
+		if n := under.Load(); n > 1 {
+			t.Errorf("%d answers that nobody reads are under way", n)
+		}
+	})
+}
+
+type zeros struct{}
+
+// Read implements io.Reader.
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// TestMarkersTakeNoKeys: those may be as long as callers like.
+func TestMarkersTakeNoKeys(t *testing.T) {
+	m, long := newMarkers(), strings.Repeat("x", 10_000)
+	before := runtime.MemStats{}
+	after := before
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 2 * maxMarkers {
+		m.set(fmt.Sprint(long, i), true, time.Now())
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if after.HeapAlloc > before.HeapAlloc+1<<20 {
+		t.Errorf("%d bytes", after.HeapAlloc-before.HeapAlloc)
+	}
+	if !m.has(fmt.Sprint(long, 2*maxMarkers-1), time.Now()) {
+		t.Error("the last one is not marked")
+	}
+}
+
+// TestAnErrorToAPOSTIsNoContent, nor is a part, whatever they say where their content is: GET is not answered by them.
+func TestAnErrorToAPOSTIsNoContent(t *testing.T) {
+	for _, status := range []int{http.StatusBadRequest, http.StatusPartialContent} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				if r.Method == http.MethodPost {
+					w.Header().Set("Content-Location", r.URL.Path)
+					w.Header().Set("Content-Range", "bytes 0-2/10")
+					w.WriteHeader(status)
+				}
+				fmt.Fprint(w, r.Method)
+			})
+			s.ask(http.MethodPost, "/a", "x")
+			if a := s.get("/a"); a.body != "GET" {
+				t.Errorf("%d %q", a.status, a.body)
+			}
+		})
+	}
+}
+
+// TestSeveralRangesAreNotOne: who asks for the first of them does not get what another caller has for the last.
+func TestSeveralRangesAreNotOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, slow(time.Second, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			lines := r.Header["Range"]
+			r.Header["Range"] = lines[len(lines)-1:]
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("0123456789"))
+		}))
+		go s.get("/a", "Range: bytes=0-1", "Range: bytes=8-9")
+		synctest.Wait()
+		if a := s.get("/a", "Range: bytes=0-1"); a.body != "01" {
+			t.Errorf("%d %q", a.status, a.body)
+		}
+	})
+}
