@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/through"
 	"sundry/upstreams/catalog"
@@ -51,6 +52,15 @@ func closeAPIs(before, next *generation) {
 	for name, rt := range before.apis {
 		if next.apis[name] != rt {
 			rt.origin.Close()
+		}
+	}
+}
+
+// forgetAPIs purges what is kept of APIs that are no longer served, or from elsewhere.
+func (s *Server) forgetAPIs(before, next *generation) {
+	for name, rt := range before.apis {
+		if now := next.apis[name]; now == nil || now.Rules.Origin != rt.Rules.Origin {
+			s.cfg.Store.Purge(web.Purge{At: time.Now(), Prefix: name + "/"})
 		}
 	}
 }

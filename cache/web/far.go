@@ -61,6 +61,7 @@ type shared struct {
 	Part       *Part               `json:"part,omitempty"`
 	Tags       []string            `json:"tags,omitempty"`
 	Generation uint64              `json:"generation"`
+	Origin     string              `json:"origin,omitempty"`
 }
 
 // encode is the value of an object.
@@ -68,7 +69,7 @@ func encode(o *Object) ([]byte, error) {
 	header, octets := textual(o.Header)
 	head, err := json.Marshal(&shared{
 		Status: o.Status, Header: header, Octets: octets, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected,
-		Part: o.Part, Tags: o.Tags, Generation: o.generation,
+		Part: o.Part, Tags: o.Tags, Generation: o.generation, Origin: o.origin,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
@@ -111,6 +112,9 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	if err := json.Unmarshal(head, &s); err != nil {
 		return nil, fmt.Errorf("shared object: %w", err)
 	}
+	if s.Origin != rules.Origin {
+		return nil, errNoObject
+	}
 	for name, lines := range s.Octets {
 		for _, line := range lines {
 			s.Header[name] = append(s.Header[name], string(line))
@@ -124,7 +128,7 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	t := TermsOf(&r, rules)
 	t.Born = s.Born.Add(off)
 	return &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Part: s.Part, Tags: s.Tags,
-		selecting: SelectingKey(s.Selected, s.Names), generation: s.Generation}, nil
+		selecting: SelectingKey(s.Selected, s.Names), origin: s.Origin, generation: s.Generation}, nil
 }
 
 // farKey is the key of a URI, and of a variant of it.

@@ -25,6 +25,7 @@ type Object struct {
 	Made atomic.Value
 	// selecting is SelectingKey of Selected.
 	selecting string
+	origin    string // see Rules
 	// generation is that of its URI, see Far; 0: it has none yet.
 	generation uint64
 	// verified is the outage of which it is known that nothing newer came in it, see Missed; -1: there is something newer.
@@ -47,7 +48,7 @@ func (o *Object) Rests(now time.Time) bool {
 
 // clone is a copy that may be changed until it is stored.
 func (o *Object) clone() *Object {
-	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Body: o.Body, Part: o.Part, Tags: o.Tags, selecting: o.selecting, generation: o.generation}
+	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Body: o.Body, Part: o.Part, Tags: o.Tags, selecting: o.selecting, origin: o.origin, generation: o.generation}
 }
 
 // With is the object with its body, which is a part of the whole unless that is nil. A whole one says how long it is.
@@ -106,7 +107,7 @@ func (o *Object) Weight() int {
 
 // NewObject makes the object of a response to a request, whose header it takes over, without what may not be kept.
 func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object {
-	o := &Object{Response: *r, Terms: *t, Names: withRouting(Selecting(r.Header, rules.Ignored), request)}
+	o := &Object{Response: *r, Terms: *t, Names: withRouting(Selecting(r.Header, rules.Ignored), request), origin: rules.Origin}
 	RemoveConnectionFields(o.Header)
 	delete(o.Header, "Age")
 	if len(o.Names) > 0 {

@@ -299,6 +299,32 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 	if _, err := os.Stat(env["SUNDRY_CACHE_SNAPSHOT"] + "-apis"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file would be read after a crash: %v", err)
 	}
+	p.end()
+	other, asked := counting(t)
+	p = serveWith(t, env, "--to", other)
+	if mustGet(t, p.public+"/a"); asked.Load() != 1 {
+		t.Error("what another API has answered is taken for this one's")
+	}
+}
+
+// TestAnAPIThatMoves answers nothing that is from where it was.
+func TestAnAPIThatMoves(t *testing.T) {
+	t.Parallel()
+	before, _ := counting(t)
+	after, calls := counting(t)
+	dir := t.TempDir()
+	declared := func(to string) { write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+to+"'}\n") }
+	declared(before)
+	p := serveWith(t, nil, "--catalog", dir)
+	mustGet(t, p.public+"/api/weather/a")
+	declared(after)
+	waittest.Until(t, "the reload", func() bool {
+		mustGet(t, p.public+fmt.Sprint("/api/weather/", time.Now().UnixNano()))
+		return calls.Load() > 0
+	})
+	if _, body := mustGet(t, p.public+"/api/weather/a"); !strings.HasPrefix(body, strings.TrimPrefix(after, "http://")) {
+		t.Errorf("%q", body)
+	}
 }
 
 // TestClientsOfAnAPIAreLimited each, also behind a trusted proxy, which itself is not.

@@ -108,6 +108,9 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 		a.Hosts = append(a.Hosts, name)
 	}
 	p.Cache.compile(a, s.Name.Line, problems)
+	if len(a.Targets) > 0 {
+		a.Rules.Origin = a.Targets[0].URL.String() + " " + a.Targets[0].Sent // the others stand in for it
+	}
 	secrets := a.readSecrets(p.Secrets, env, func(line int, msg string) { *warnings = append(*warnings, Mistake{a.File, line, words.Name(msg)}) })
 	a.Request = p.Request.compile("request", secrets, problems)
 	a.Response = p.Response.compile("response", nil, problems)
