@@ -136,6 +136,12 @@ func (o *Object) Selects(request http.Header) bool {
 // Tag is its entity tag; "": it has none.
 func (o *Object) Tag() string { return o.Header.Get("Etag") }
 
+// isPartOf reports whether an object is a part of what is whole in the other one, as far as they say which version they are: who asks
+// for parts again and again would else keep out what takes longer to arrive.
+func (o *Object) isPartOf(whole *Object) bool {
+	return o.Part != nil && whole.Part == nil && o.Tag() == whole.Tag() && o.Header.Get("Last-Modified") == whole.Header.Get("Last-Modified")
+}
+
 // Resumes reports whether its origin gives the rest of the same body to who has its beginning: it says that it has ranges
 // (RFC 9110, section 14.3), and by a strong tag what they are of.
 func (o *Object) Resumes() bool {

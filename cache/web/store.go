@@ -117,7 +117,7 @@ func (s *Store) put(key string, o *Object, later time.Duration) bool {
 	}
 	v := s.Get(key)
 	for _, old := range v {
-		if old.Requested.After(o.Requested.Add(later)) && old.Selects(o.Selected) {
+		if old.Requested.After(o.Requested.Add(later)) && old.Selects(o.Selected) && !old.isPartOf(o) {
 			return false
 		}
 	}

@@ -265,3 +265,33 @@ func TestSeveralRangesAreNotOne(t *testing.T) {
 		}
 	})
 }
+
+// TestAPartKeepsOutNoWhole: who asks for parts while all of a slow body arrives does not have it asked for again and again.
+func TestAPartKeepsOutNoWhole(t *testing.T) {
+	for _, tag := range []string{"", `"1"`} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				w.Header().Set("Etag", tag)
+				if r.Header.Get("Range") != "" {
+					http.ServeContent(w, r, "", time.Time{}, strings.NewReader("0123456789"))
+					return
+				}
+				fmt.Fprint(w, "01234")
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(2 * time.Second)
+				fmt.Fprint(w, "56789")
+			})
+			go s.get("/a")
+			time.Sleep(time.Second)
+			if a := s.get("/a", "Range: bytes=3-4"); a.body != "34" {
+				t.Fatal(a.status, a.body)
+			}
+			time.Sleep(2 * time.Second)
+			if a := s.get("/a"); a.body != "0123456789" {
+				t.Errorf("%d %q", a.status, a.body)
+			}
+			s.wantCalls(2)
+		})
+	}
+}
