@@ -199,7 +199,7 @@ func (s *Store) found(key string, v Variants, o *Object) Variants {
 	}
 	o.verified.Store(s.doubt.Load())
 	s.put(key, o, ClockSkew)
-	return v.With(o, s.Variants)
+	return s.with(v, o)
 }
 
 // is reports whether two objects are the same response, as far as clocks tell.

@@ -190,14 +190,19 @@ func (v Variants) Tagged(tag string) *Object {
 	return nil
 }
 
-// With is the variants with one more, in the place of those that the same requests select, at most that many.
-func (v Variants) With(o *Object, most int) Variants {
+// With is the variants with one more, in the place of those that the same requests select, at most that many, which weigh no more
+// than that unless the one alone does.
+func (v Variants) With(o *Object, most int, bytes int64) Variants {
 	next := Variants{o}
+	weight := int64(o.Weight())
 	for _, old := range v {
-		same := slices.Equal(old.Names, o.Names) && old.Selects(o.Selected)
-		if len(next) < most && !same {
-			next = append(next, old)
+		if slices.Equal(old.Names, o.Names) && old.Selects(o.Selected) {
+			continue
 		}
+		if weight += int64(old.Weight()); len(next) >= most || weight > bytes {
+			break
+		}
+		next = append(next, old)
 	}
 	return next
 }

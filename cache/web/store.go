@@ -131,7 +131,7 @@ func (s *Store) put(key string, o *Object, later time.Duration) bool {
 	if !stale.IsZero() {
 		o = o.staleFrom(stale)
 	}
-	s.table.Set(key, v.With(o, s.Variants))
+	s.table.Set(key, s.with(v, o))
 	return true
 }
 
@@ -188,6 +188,14 @@ func (o *Object) staleFrom(at time.Time) *Object {
 	next := o.clone()
 	next.Lifetime = min(o.Lifetime, at.Sub(o.Born))
 	return next
+}
+
+// variantsShare is the part of the memory that the variants of one URI get at most: who makes up new ones of a large response
+// would else displace all that others ask for.
+const variantsShare = 8
+
+func (s *Store) with(v Variants, o *Object) Variants {
+	return v.With(o, s.Variants, s.Memory/variantsShare)
 }
 
 func (s *Store) hash(key string) uint64 { return maphash.String(s.seed, key) }

@@ -175,6 +175,27 @@ func TestManyPurgesHideNothing(t *testing.T) {
 	}
 }
 
+// TestVariantsLeaveRoom for what else is asked for.
+func TestVariantsLeaveRoom(t *testing.T) {
+	s, err := NewStore(StoreConfig{Memory: 8 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		s.Put(fmt.Sprint("/", i), object(0, string(make([]byte, 50_000))))
+	}
+	for i := range 50 {
+		o := object(1, string(make([]byte, 150_000)))
+		o.Selected = fields(fmt.Sprint("X-A: v", i))
+		o.selecting = SelectingKey(o.Selected, o.Names)
+		s.Put("/varies", o)
+	}
+	s.table.CleanUp()
+	if n := s.table.EstimatedSize(); n != 101 || len(s.Get("/varies")) != 6 || stored(s, "/varies", "v49") == "" {
+		t.Errorf("%d URIs, %d variants of the one", n, len(s.Get("/varies")))
+	}
+}
+
 // TestTagsTakeMemory, which is bounded: a response may have many more of them than it has bytes.
 func TestTagsTakeMemory(t *testing.T) {
 	const memory = 1 << 20
