@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -292,6 +293,26 @@ func TestAPartKeepsOutNoWhole(t *testing.T) {
 				t.Errorf("%d %q", a.status, a.body)
 			}
 			s.wantCalls(2)
+		})
+	}
+}
+
+// TestReferencesOfAnOriginBelowAPath: it names its resources by the paths that it knows, below that of its address.
+func TestReferencesOfAnOriginBelowAPath(t *testing.T) {
+	for _, reference := range []string{"/v1/items/5", "http://origin.test/v1/items/5", "/items/5", "items/5"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				w.Header().Set("Location", reference)
+				fmt.Fprint(w, r.URL.Path, time.Now())
+			})
+			s.h.origin.targets[0].URL = &url.URL{Scheme: "http", Host: "origin.test", Path: "/v1"}
+			before := s.get("/items/5")
+			time.Sleep(time.Second)
+			s.ask(http.MethodPost, "/items", "x")
+			if after := s.get("/items/5"); after.body == before.body || !strings.HasPrefix(after.body, "/v1/items/5") {
+				t.Errorf("%s: %s is still there", reference, after.body)
+			}
 		})
 	}
 }

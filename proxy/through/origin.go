@@ -238,6 +238,15 @@ func isThrottled(err error) bool {
 	return ok
 }
 
+// below is a path without that of the address, which an origin's own references have.
+func (o *Origin) below(path string) string {
+	base := strings.TrimSuffix(o.targets[0].URL.EscapedPath(), "/")
+	if rest, ok := strings.CutPrefix(path, base); ok && strings.HasPrefix(rest, "/") {
+		return rest
+	}
+	return path
+}
+
 // isTarget reports whether a host is one of the origin's addresses.
 func (o *Origin) isTarget(name string) bool {
 	for _, t := range o.targets {

@@ -153,7 +153,7 @@ func (c *call) sameHost(reference string) (key string, ok bool) {
 	if err != nil || !strings.EqualFold(u.Host, base.Host) && !c.origin.isTarget(u.Host) {
 		return "", false
 	}
-	return c.Name + c.PathOf(&http.Request{URL: u}), true
+	return c.Name + c.origin.below(c.PathOf(&http.Request{URL: u})), true
 }
 
 // headSays lets the answer to a HEAD update what is stored for GET, or remove it (RFC 9111, section 4.3.5).
