@@ -262,6 +262,31 @@ func TestAnnouncementsThatAreIgnored(t *testing.T) {
 	})
 }
 
+// besides notes what it is told.
+type besides struct {
+	replaced []string
+	missed   int
+}
+
+func (b *besides) Replaced(key string, _ time.Time) { b.replaced = append(b.replaced, key) }
+func (b *besides) Missed()                          { b.missed++ }
+
+// Who keeps values of its own in Redis is told what of them was replaced, and when that may have been missed.
+func TestAnnouncementsOfWhatIsBeside(t *testing.T) {
+	beside := &besides{}
+	c := newCache(t, Config{Far: newFakeRemote(), Beside: beside})
+	c.Space("story", usual())
+	c.replaced("web:/a", time.Now())
+	c.replaced("web:/ahead", time.Now().Add(time.Hour))
+	c.replaced("story:k", time.Now())
+	if !slices.Equal(beside.replaced, []string{"web:/a"}) || beside.missed != 0 {
+		t.Errorf("%+v", beside)
+	}
+	if c.MissedAnnouncements(); beside.missed != 1 {
+		t.Errorf("missed %d times", beside.missed)
+	}
+}
+
 // Nobody profits from what is not announced.
 func TestWhatIsAnnounced(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
