@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,35 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 			})
 			waittest.Until(t, "the queue to be empty", empty(tier))
 		})
+	}
+}
+
+// TestRefusedDeletionsWait until they are due: a Redis that refuses is not asked again and again meanwhile.
+func TestRefusedDeletionsWait(t *testing.T) {
+	now := time.Now()
+	refused, same, other := &job{kind: deleting, key: "k"}, &job{key: "k"}, &job{key: "other"}
+	for name, row := range map[string]struct {
+		waits        *job
+		due          time.Duration
+		closed, last bool
+		want         []*job
+	}{
+		"not due":                        {due: time.Second},
+		"not due, behind another key":    {due: time.Second, waits: other, want: []*job{other}},
+		"due":                            {want: []*job{refused}},
+		"due, behind another key":        {waits: other, want: []*job{refused, other}},
+		"a write of the key":             {due: time.Second, waits: same, want: []*job{refused, same}},
+		"the queue was closed":           {due: time.Second, closed: true, want: []*job{refused}},
+		"made since the queue is closed": {due: time.Second, closed: true, last: true},
+	} {
+		q := newQueue(100, 1000)
+		w := &writer{tier: &Tier{queue: q}, shard: &q.shards[0], retries: []*job{refused}, due: now.Add(row.due), last: row.last}
+		if row.waits != nil {
+			w.shard.jobs, w.shard.queued[row.waits.key] = []*job{row.waits}, 1
+		}
+		if got := w.take(now, row.closed); !slices.Equal(got, row.want) {
+			t.Errorf("%s: %d are sent, want %d", name, len(got), len(row.want))
+		}
 	}
 }
 

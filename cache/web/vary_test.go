@@ -23,6 +23,7 @@ func TestSelectingKey(t *testing.T) {
 		{"X-A: A", "X-A: a", false},
 		{"Accept-Language: EN, de", "Accept-Language: de,en", true},
 		{"Accept-Language: de;q=0.5, en", "Accept-Language: en, de;q=0.500", true},
+		{"Accept-Language: de;q=1, en;q=0.5", "Accept-Language: de, en;q=0.5", true},
 		{"Accept-Language: de, en;q=0.5", "Accept-Language: en, de;q=0.5", false},
 		{"X-B: 1", "X-B: 2", true},
 	} {
