@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -271,6 +272,38 @@ func TestAnUnsafeMethodInvalidates(t *testing.T) {
 	all.Wait()
 	if _, body := s.get("/b"); body != "version 4" {
 		t.Errorf("%q: what was asked for before the DELETE is served after it", body)
+	}
+}
+
+// TestTheAnswerToAPost is what a GET gets from then on only where it says that it is that, and for how long.
+func TestTheAnswerToAPost(t *testing.T) {
+	for name, row := range map[string]struct {
+		method, control, location, body string
+		kept                            bool
+	}{
+		"is the target's content":   {"POST", "max-age=60", "/a", "8 bytes!", true},
+		"is larger than what fits":  {"POST", "max-age=60", "/a", "9 bytes!!", false},
+		"does not say of what":      {"POST", "max-age=60", "", "x", false},
+		"is of another URI":         {"POST", "max-age=60", "/b", "x", false},
+		"is of another host":        {"POST", "max-age=60", "http://other.test/a", "x", false},
+		"does not say for how long": {"POST", "public", "/a", "x", false},
+		"is not to be stored":       {"POST", "no-store", "/a", "x", false},
+		"is to a PUT":               {"PUT", "max-age=60", "/a", "x", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+					if row.location != "" {
+						w.Header().Set("Content-Location", row.location)
+					}
+					answers(http.StatusOK, row.control, row.body)(w, nil)
+				}, func(s *Settings) { s.Most = 8 })
+				s.ask(row.method, "/a", "x")
+				if a := s.get("/a"); a.body != row.body || (s.calls.Load() == 1) != row.kept {
+					t.Errorf("%q after %d calls", a.body, s.calls.Load())
+				}
+			})
+		})
 	}
 }
 
