@@ -286,6 +286,8 @@ func TestTheAnswerToAPost(t *testing.T) {
 		"does not say of what":      {"POST", "max-age=60", "", "x", false},
 		"is of another URI":         {"POST", "max-age=60", "/b", "x", false},
 		"is of another host":        {"POST", "max-age=60", "http://other.test/a", "x", false},
+		"is of the origin's host":   {"POST", "max-age=60", "http://origin.test/a", "x", true},
+		"is of the Host it is sent": {"POST", "max-age=60", "http://sent.test/a", "x", true},
 		"does not say for how long": {"POST", "public", "/a", "x", false},
 		"is not to be stored":       {"POST", "no-store", "/a", "x", false},
 		"is to a PUT":               {"PUT", "max-age=60", "/a", "x", false},
@@ -298,6 +300,7 @@ func TestTheAnswerToAPost(t *testing.T) {
 					}
 					answers(http.StatusOK, row.control, row.body)(w, nil)
 				}, func(s *Settings) { s.Most = 8 })
+				s.h.origin.targets[0].Sent = "sent.test"
 				s.ask(row.method, "/a", "x")
 				if a := s.get("/a"); a.body != row.body || (s.calls.Load() == 1) != row.kept {
 					t.Errorf("%q after %d calls", a.body, s.calls.Load())
