@@ -76,6 +76,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"group: text", "group: [tools]", "whole.yaml:3: group: expected a text or a mapping, got a list"},
 		{"group: text\n", "", "whole.yaml:2: group: expected one of images, media, lookups, text, or one of your own as in {name: tools, en: Tools, zh: 工具}, got \"\""},
 		{"{name: json, json: .}", "{json: .}", "whole.yaml:10: form without a name; expected one, for example name: json"},
+		{"{name: json, json: .}", "{each: .a}", "form without a name; expected one, for example name: json"},
 		{"role: form,", "role: form, summary: {},", "whole.yaml:7: expected a text, or one in each language, as in {en: A joke., zh: 笑话}"},
 		{"{en: Whole., zh: 完整}", "{en: ''}", "whole.yaml:4: expected a text, or one in each language, as in {en: A joke., zh: 笑话}"},
 		{"summary: {en: Whole., zh: 完整}\n", "", "whole.yaml:2: summary: expected a sentence, for example {en: A joke., zh: 笑话}, or one for both languages"},
