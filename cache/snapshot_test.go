@@ -132,6 +132,9 @@ func TestSnapshotBringsBackEverything(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		first.mustWrite(t)
 		first.wantLog(t, "level=INFO", `"snapshot written"`, "entries=8", "bytes=", "took=")
+		if at := testutil.ToFloat64(first.Snapshot.metrics.lastWrite); at != float64(time.Now().Unix()) {
+			t.Errorf("the last write is of %v, at %d", at, time.Now().Unix())
+		}
 		if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%v %v", info.Mode(), err)
 		}
