@@ -313,18 +313,25 @@ func TestTheAnswerToAPost(t *testing.T) {
 // TestALargeBodyIsSharedAndNotKept: a hundred callers of one that is too large to keep cost one call.
 func TestALargeBodyIsSharedAndNotKept(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20/16)
-	var started sync.WaitGroup
-	started.Add(50)
+	var waiting atomic.Int64
+	there := make(chan struct{})
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
-		started.Wait()
+		<-there
 		w.Header().Set("Cache-Control", "max-age=60")
 		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 		_, _ = w.Write(body)
-	}, func(s *Settings) { s.Most = 256 << 10 })
+	}, func(s *Settings) {
+		s.Most, s.Leave = 256<<10, func() {}
+		s.Admit = func(time.Time) bool {
+			if waiting.Add(1) == 50 {
+				close(there)
+			}
+			return true
+		}
+	})
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			started.Done()
 			if _, got := s.get("/a"); got != string(body) {
 				t.Errorf("%d bytes", len(got))
 			}
