@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -46,6 +47,30 @@ func TestWhoKeepsNothingTakesNothingAway(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestWhoKeepsNothingPartsNobody: others wait together for one call, although its own answer was not for them.
+func TestWhoKeepsNothingPartsNobody(t *testing.T) {
+	for _, line := range []string{"Cache-Control: no-store", "Authorization: x", "Range: bytes=0-0"} {
+		t.Run(line, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWorld(t, slow(time.Second, func(w http.ResponseWriter, r *http.Request) {
+					if r.Header.Get("Range") != "" {
+						w.WriteHeader(http.StatusPartialContent) // of nothing, so it is not stored
+						return
+					}
+					answers(http.StatusOK, "max-age=60", "whole")(w, r)
+				}))
+				s.get("/a", line)
+				var all sync.WaitGroup
+				for range 5 {
+					all.Go(func() { s.get("/a") })
+				}
+				all.Wait()
+				s.wantCalls(2)
+			})
+		})
 	}
 }
 

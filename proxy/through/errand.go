@@ -234,7 +234,9 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	a.status.Stored = b.keeps
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
 	a.spool = web.NewSpool(e.window(resp.ContentLength, a.shared), resp.ContentLength, e.store.Spools)
-	e.markers.set(e.key, !a.shared, got.Received)
+	if a.shared || e.flightKey().isForAll() {
+		e.markers.set(e.key, !a.shared, got.Received)
+	}
 	return a, b
 }
 

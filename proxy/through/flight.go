@@ -26,6 +26,9 @@ type flight struct {
 // flightKey says what a flight is for: a URI, a part of it, and for one caller alone.
 type flightKey struct{ key, ranged, ifRange, caller string }
 
+// isForAll reports whether what a flight brings tells what others would get who ask for no part.
+func (k flightKey) isForAll() bool { return k.ranged == "" && k.caller == "" }
+
 // answer is how a flight ended: a response, with the body that is arriving or is stored, or an error.
 type answer struct {
 	object *web.Object // its Body is not there yet where spool is
