@@ -106,6 +106,12 @@ func StoredPart(h http.Header, length int64) (p Part, ok bool) {
 	return p, true
 }
 
+// IsWholePart reports whether a 206 that came with this many bytes has as many as its Content-Range promises.
+func IsWholePart(h http.Header, length int64) bool {
+	p, ok := StoredPart(h, length)
+	return ok && p.Last == p.said
+}
+
 // Holds reports whether the part has all of a range that a request asks for, and which that is. What reaches to the end is
 // what the part has up to there.
 func (p Part) Holds(w Wanted) (r Range, ok bool) {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -139,6 +140,42 @@ func TestASlowReaderOfALargeBody(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestARestThatIsTooShort is not taken for all of it, where nothing but its Content-Range says how long it is.
+func TestARestThatIsTooShort(t *testing.T) {
+	t.Parallel()
+	const length = 24 << 20
+	s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Accept-Ranges", "bytes")
+		w.Header().Set("Etag", `"a"`)
+		n := int64(length)
+		if first, ok := strings.CutPrefix(r.Header.Get("Range"), "bytes="); ok {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %s%d/%d", first, length-1, length))
+			w.WriteHeader(http.StatusPartialContent)
+			n = 1000
+		}
+		_ = http.NewResponseController(w).Flush() // no length
+		_, _ = io.CopyN(w, zeros{}, n)
+	})
+	var callers []net.Conn
+	for range 2 {
+		c, err := s.front.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		callers = append(callers, c)
+	}
+	if n, err := readAnswer(callers[0]); err != nil || n != length {
+		t.Errorf("%d bytes: %v", n, err)
+	}
+	if n, err := readAnswer(callers[1]); err == nil || n == length {
+		t.Errorf("%d bytes were taken for all", n)
+	}
+	s.wantCalls(2)
 }
 
 // TestCallersWhoReadNothing take the memory that spools share, and a segment each; others get their answers meanwhile.

@@ -208,8 +208,10 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 	more := web.NewSpool(streamWindow, resp.ContentLength, c.store.Spools)
 	defer more.Close(errCallerGone)
 	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp, nil, func() { _ = resp.Body.Close() })) })
-	_, err = c.stream(more, 0, -1)
-	return err
+	if sent, err := c.stream(more, 0, -1); err != nil || web.IsWholePart(got.Header, sent) {
+		return err
+	}
+	return web.ErrLagging
 }
 
 func (c *call) sendTrailer(a *answer) {
