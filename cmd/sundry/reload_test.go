@@ -230,6 +230,44 @@ func TestAnotherCatalogInThePlaceOfTheFirst(t *testing.T) {
 	}
 }
 
+// TestFilesThatLieElsewhere take effect once they are saved there, where only links are in the watched directories.
+func TestFilesThatLieElsewhere(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t)
+	for name, lies := range map[string]struct{ link, at, file string }{
+		"a catalog file":    {"own.yaml", "own.yaml", "own.yaml"},
+		"one of a folder":   {"own/endpoint.yaml", "own.yaml", "own.yaml"},
+		"a folder":          {"own", ".", "endpoint.yaml"},
+		"the configuration": {"sundry.yaml", "sundry.yaml", "sundry.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			catalog, elsewhere := t.TempDir(), t.TempDir()
+			args, from := []string{"--catalog", catalog}, filepath.Join(catalog, lies.link)
+			save := func(ttl string) {
+				next := t.TempDir()
+				writeOwn(t, next, u, "ttl: "+ttl)
+				write(t, elsewhere, lies.file, readFile(t, next+"/own.yaml"))
+			}
+			if lies.link == "sundry.yaml" {
+				writeOwn(t, catalog, u, "ttl: 1h")
+				from = filepath.Join(t.TempDir(), lies.link)
+				args = append(args, "--config", from)
+				save = func(ttl string) { write(t, elsewhere, lies.file, onlyWith("own", "{cache: {ttl: "+ttl+"}}")) }
+			}
+			save("1h")
+			if err := errors.Join(os.MkdirAll(filepath.Dir(from), 0o700), os.Symlink(filepath.Join(elsewhere, lies.at), from)); err != nil {
+				t.Fatal(err)
+			}
+			p := serve(t, args...)
+			for _, ttl := range []string{"2h", "3h"} {
+				save(ttl)
+				waittest.Until(t, ttl, func() bool { return p.ttl("own") == ttl+"0m0s" })
+			}
+		})
+	}
+}
+
 // TestEndpointsAreTurnedOffAndOn by a reload. Keys of their sources may stay set.
 func TestEndpointsAreTurnedOffAndOn(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"iter"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -63,10 +64,12 @@ type watchedFiles struct {
 	// found are the directories that are watched, as they were when that began; nil: it begins
 	// once there is one.
 	found map[string]os.FileInfo
+	// linked are the files that links of these directories lead to, as they were.
+	linked map[string]os.FileInfo
 }
 
-// replacedLook is how often is looked whether others have taken the place of directories: of
-// that a watch tells nothing.
+// replacedLook is how often is looked whether others have taken the place of directories, or of
+// what links lead to: of that a watch tells nothing.
 const replacedLook = time.Second
 
 // watchFiles watches the directories of what was loaded from files: a watch on
@@ -86,6 +89,7 @@ func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
 		return nil, func() {}
 	}
 	s.watchDirectories(w, &of)
+	of.linked = of.links()
 	changed := make(chan struct{}, 1)
 	s.panics.Go(panics.Reload, s.panics.Loop(ctx, panics.Reload, func(context.Context) { s.filter(w, &of, changed) }))
 	return changed, func() { _ = w.Close() } // its error has no consequence
@@ -126,11 +130,44 @@ func (of *watchedFiles) directories() iter.Seq[string] {
 		}
 		entries, _ := os.ReadDir(of.catalog) // what cannot be read was reported when it was loaded
 		for _, entry := range entries {
-			if entry.IsDir() && !yield(filepath.Join(of.catalog, entry.Name())) {
+			path := filepath.Join(of.catalog, entry.Name())
+			if (entry.IsDir() || of.isFolder(path) && leadsToDirectory(path)) && !yield(path) {
 				return
 			}
 		}
 	}
+}
+
+func leadsToDirectory(link string) bool {
+	info, err := os.Stat(link)
+	return err == nil && info.IsDir()
+}
+
+// links are the files that are loaded and lie elsewhere, by the links to them.
+func (of *watchedFiles) links() map[string]os.FileInfo {
+	found := map[string]os.FileInfo{}
+	for dir := range of.directories() {
+		entries, _ := os.ReadDir(dir) // as above
+		for _, entry := range entries {
+			path := filepath.Join(dir, entry.Name())
+			if entry.Type() != os.ModeSymlink || !of.isFile(path) {
+				continue
+			}
+			if info, err := os.Stat(path); err == nil {
+				found[path] = info
+			}
+		}
+	}
+	return found
+}
+
+// edited reports whether a file that a link leads to is another than it was, and notes how it is now.
+func (of *watchedFiles) edited() bool {
+	before := of.linked
+	of.linked = of.links()
+	return !maps.EqualFunc(before, of.linked, func(was, now os.FileInfo) bool {
+		return os.SameFile(was, now) && was.ModTime().Equal(now.ModTime()) && was.Size() == now.Size()
+	})
 }
 
 // filter passes on events that concern this instance's files, until the watcher
@@ -141,8 +178,11 @@ func (s *server) filter(w *fsnotify.Watcher, of *watchedFiles, changed chan<- st
 	for {
 		select {
 		case <-look.C:
-			if of.replaced(w) {
+			replaced := of.replaced(w)
+			if replaced {
 				s.watchDirectories(w, of)
+			}
+			if of.edited() || replaced {
 				requestReload(changed)
 			}
 		case e, open := <-w.Events:
@@ -153,6 +193,7 @@ func (s *server) filter(w *fsnotify.Watcher, of *watchedFiles, changed chan<- st
 				_ = w.Add(e.Name) // it is no directory, or gone again
 			}
 			if of.concerned(e) {
+				of.linked = of.links() // which may be what has changed
 				requestReload(changed)
 			}
 		case err, open := <-w.Errors:
@@ -174,15 +215,19 @@ func requestReload(changed chan<- struct{}) {
 // concerned reports whether an event is of the configuration file, of a catalog file or
 // folder, or of the symbolic link that Kubernetes swaps.
 func (of *watchedFiles) concerned(e fsnotify.Event) bool {
-	switch name := filepath.Base(e.Name); {
-	case e.Op == fsnotify.Chmod:
+	if e.Op == fsnotify.Chmod {
 		return false
-	case of.file != "" && name == filepath.Base(of.file), name == "..data":
+	}
+	return filepath.Base(e.Name) == "..data" || of.isFile(e.Name) || of.isFolder(e.Name)
+}
+
+// isFile reports whether a path is that of the configuration, or of a catalog file.
+func (of *watchedFiles) isFile(path string) bool {
+	if of.file != "" && filepath.Base(path) == filepath.Base(of.file) {
 		return true
 	}
-	dir := filepath.Dir(e.Name)
-	file := of.catalog != "" && filepath.Ext(e.Name) == ".yaml" && (dir == of.catalog || of.isFolder(dir))
-	return file || of.isFolder(e.Name)
+	dir := filepath.Dir(path)
+	return of.catalog != "" && filepath.Ext(path) == ".yaml" && (dir == of.catalog || of.isFolder(dir))
 }
 
 // isFolder reports whether a path is one that a folder of the catalog may have. It may not
