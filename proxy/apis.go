@@ -60,6 +60,7 @@ func closeAPIs(before, next *generation) {
 func (s *Server) forgetAPIs(before, next *generation) {
 	for name, rt := range before.apis {
 		if now := next.apis[name]; now == nil || now.Rules.Origin != rt.Rules.Origin {
+			rt.handler.Moved()
 			s.cfg.Store.Purge(web.Purge{At: time.Now(), Prefix: name + "/"})
 		}
 	}

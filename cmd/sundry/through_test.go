@@ -310,20 +310,46 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 // TestAnAPIThatMoves answers nothing that is from where it was.
 func TestAnAPIThatMoves(t *testing.T) {
 	t.Parallel()
-	before, _ := counting(t)
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	before := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		if r.Method == http.MethodPost { // whose answer is that of a GET
+			w.Header().Set("Content-Location", r.URL.Path)
+			close(asked)
+			<-goOn
+		}
+		_, _ = io.WriteString(w, "before")
+	}))
+	t.Cleanup(before.Close)
 	after, calls := counting(t)
 	dir := t.TempDir()
 	declared := func(to string) { write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+to+"'}\n") }
-	declared(before)
+	declared(before.URL)
 	p := serveWith(t, nil, "--catalog", dir)
 	mustGet(t, p.public+"/api/weather/a")
+	posted := make(chan error, 1)
+	go func() {
+		resp, err := http.Post(p.public+"/api/weather/b", "text/plain", strings.NewReader("x"))
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+		}
+		posted <- err
+	}()
+	<-asked
 	declared(after)
 	waittest.Until(t, "the reload", func() bool {
 		mustGet(t, p.public+fmt.Sprint("/api/weather/", time.Now().UnixNano()))
 		return calls.Load() > 0
 	})
-	if _, body := mustGet(t, p.public+"/api/weather/a"); !strings.HasPrefix(body, strings.TrimPrefix(after, "http://")) {
-		t.Errorf("%q", body)
+	close(goOn)
+	if err := <-posted; err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"a", "b"} {
+		if _, body := mustGet(t, p.public+"/api/weather/"+path); !strings.HasPrefix(body, strings.TrimPrefix(after, "http://")) {
+			t.Errorf("%s: %q", path, body)
+		}
 	}
 }
 

@@ -200,7 +200,7 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 	s.Status = http.StatusNotModified
 	switch {
 	case storable:
-		s.Stored = e.store.Put(e.key, o)
+		s.Stored = e.put(e.key, o)
 	case !web.Storable(&web.Request{}, r, &t, &e.Rules): // or it is only this caller's request that forbids it
 		e.store.Drop(e.key, old)
 	}
@@ -299,7 +299,7 @@ func (e *errand) keep(o *web.Object, body []byte) {
 		}
 		part = &p
 	}
-	e.store.Put(e.key, o.With(body, part).In(e.variants))
+	e.put(e.key, o.With(body, part).In(e.variants))
 }
 
 // errIdle: nothing of a body came, or was read, for too long.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sundry/cache/web"
@@ -51,6 +52,7 @@ type Handler struct {
 	log     *slog.Logger
 	panics  *panics.Catcher
 	now     func() time.Time
+	moved   atomic.Bool // see Moved
 }
 
 // New makes the handler of an API.
@@ -69,6 +71,12 @@ func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *pani
 	}
 	return &Handler{Settings: s, origin: origin, store: store, markers: newMarkers(), log: log, panics: p, now: time.Now}
 }
+
+// Moved tells that the API is served from elsewhere now, before what is kept of it is purged: what still comes from here is not kept.
+func (h *Handler) Moved() { h.moved.Store(true) }
+
+// put keeps an object, and reports whether it did.
+func (h *Handler) put(key string, o *web.Object) bool { return !h.moved.Load() && h.store.Put(key, o) }
 
 // connected is the address of who has connected.
 func connected(r *http.Request) (addr netip.Addr, trusted bool) {

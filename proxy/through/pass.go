@@ -59,7 +59,7 @@ func (c *call) pass() {
 		keep = func(body []byte) {
 			kept := a.object.With(body, nil)
 			kept.Requested = got.Received.Add(time.Millisecond) // it is what the method has led to
-			c.store.Put(c.key, kept)
+			c.put(c.key, kept)
 		}
 	}
 	defer a.spool.Close(errCallerGone)
