@@ -341,3 +341,32 @@ func TestReferencesOfAnOriginBelowAPath(t *testing.T) {
 		})
 	}
 }
+
+// TestALateAnswer reaches its caller, however long it takes: the server's own time for requests and answers is that of short ones,
+// and a body that has been sent is none that stands still.
+func TestALateAnswer(t *testing.T) {
+	for name, late := range map[string]http.HandlerFunc{
+		"no body": slow(20*time.Second, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }),
+		"whole":   slow(20*time.Second, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }),
+		"piece by piece": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			for range 10 {
+				fmt.Fprint(w, "ok")
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(3 * time.Second)
+			}
+		},
+	} {
+		for _, body := range []string{"", "body"} {
+			t.Run(name+" to "+body, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newWorld(t, late, func(s *Settings) { s.Idle = 10 * time.Second })
+					if a := s.ask(http.MethodPost, "/a", body); a.err != nil || a.status/100 != 2 {
+						t.Errorf("%d %q after %v: %v", a.status, a.body, a.took, a.err)
+					}
+					synctest.Wait()
+				})
+			})
+		}
+	}
+}

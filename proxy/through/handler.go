@@ -106,13 +106,16 @@ type Result struct {
 type recorder struct {
 	http.ResponseWriter
 	Result
+	idle time.Duration
 }
 
 // Unwrap is for http.ResponseController.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader implements http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter. The time that the server has for an answer may have passed while the origin was waited
+// for, or while it got a long body.
 func (w *recorder) WriteHeader(code int) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.idle)) // a test's writer has none
 	if code >= http.StatusOK || code == http.StatusSwitchingProtocols {
 		w.Code = code
 	}
@@ -158,7 +161,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	if !upgrade {
 		r = h.heard(r)
 	}
-	c := &call{Handler: h, w: recorder{ResponseWriter: w}, r: r, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
+	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	defer func() { tell(&c.w.Result) }()
 	defer c.endWait()

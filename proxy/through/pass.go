@@ -34,7 +34,7 @@ func (c *call) pass() {
 	if c.r.ContentLength != 0 {
 		control := http.NewResponseController(&c.w)
 		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
-		c.r.Body = movingBody{c.r.Body, control, c.Idle}
+		c.r.Body = &movingBody{ReadCloser: c.r.Body, control: control, idle: c.Idle}
 	}
 	resp, got, err := c.ask(traced(ctx, c.sendInterim), c.r.Method, c.forwarded(), true)
 	if err != nil {
@@ -75,16 +75,22 @@ type movingBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
+	ended   bool
 }
 
 // Close implements io.Closer: net/http closes the body once the caller is answered. A transport that gets no connection closes it
 // as well, and the next address is to have it.
-func (movingBody) Close() error { return nil }
+func (*movingBody) Close() error { return nil }
 
-// Read implements io.Reader.
-func (b movingBody) Read(p []byte) (int, error) {
-	_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // a test's reader has none
-	return b.ReadCloser.Read(p)
+// Read implements io.Reader. A transport reads once more behind the end. net/http waits there for the caller to leave, who would be
+// taken for gone once that time is up.
+func (b *movingBody) Read(p []byte) (n int, err error) {
+	if !b.ended {
+		_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // a test's reader has none
+	}
+	n, err = b.ReadCloser.Read(p)
+	b.ended = err != nil
+	return n, err
 }
 
 // ask sends a request to the origin, and returns its response with when it was asked for and received.

@@ -103,7 +103,7 @@ func serveWorld(t *testing.T, dial func(ctx context.Context, network, address st
 	h := newHandler(t, "origin.test", true, dial, append([]func(*Settings){patient}, change...)...)
 	s := &world{counter: counter{t: t}, h: h, store: h.store, front: newMemory()}
 	s.client = &http.Transport{DialContext: s.front.dial, DisableCompression: true, MaxIdleConnsPerHost: 100}
-	server := &http.Server{ErrorLog: silent, Handler: h}
+	server := &http.Server{ErrorLog: silent, Handler: h, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(s.front) }()
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
