@@ -119,7 +119,8 @@ func dateOfResponse(r *Response) time.Time {
 	return r.Received
 }
 
-// lifetime is the freshness lifetime (RFC 9111, section 4.2.1), and whether the response says it.
+// lifetime is the freshness lifetime (RFC 9111, section 4.2.1), and whether the response says it. It leaves room for what is added to
+// it: the year 9999 is further away than a duration is long.
 func (t *Terms) lifetime(r *Response, rules *Rules, targeted bool) (time.Duration, bool) {
 	switch {
 	case t.SMaxAge.Given:
@@ -132,7 +133,7 @@ func (t *Terms) lifetime(r *Response, rules *Rules, targeted bool) (time.Duratio
 		if !valid {
 			return 0, true
 		}
-		return max(0, expires.Sub(dateOfResponse(r))), true
+		return min(max(0, expires.Sub(dateOfResponse(r))), anyTime), true
 	}
 	if d, ok := rules.Default[r.Status]; ok {
 		return d, false

@@ -50,6 +50,7 @@ func TestLifetime(t *testing.T) {
 		{200, "Expires: {100}|Date: {-10}", &usualRules, 110 * time.Second, true},
 		{200, "Expires: {100}", &usualRules, 100 * time.Second, true},
 		{200, "Expires: 0", &usualRules, 0, true},
+		{200, "Expires: Fri, 31 Dec 9999 23:59:59 GMT|Date: {0}", &usualRules, anyTime, true},
 		{200, "Expires: {-100}|Date: {0}", &usualRules, 0, true},
 		{200, "Cache-Control: max-age=60|CDN-Cache-Control: public|Expires: {100}", &usualRules, 0, false},
 		{200, "Last-Modified: {-1000}|Date: {0}", &usualRules, 100 * time.Second, false},
