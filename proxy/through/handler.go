@@ -3,9 +3,11 @@ package through
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -206,7 +208,7 @@ func hasDotSegment(path string) bool {
 // PathOf is the path of a request at the origin, as it was spelled, with its query: by it the store knows what is kept, below
 // the API's name.
 func (h *Handler) PathOf(r *http.Request) string {
-	path := strings.TrimPrefix(r.URL.EscapedPath(), h.Prefix)
+	path := cutPrefix(spelled(r.URL), h.Prefix)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
@@ -214,6 +216,43 @@ func (h *Handler) PathOf(r *http.Request) string {
 		path += "?" + query
 	}
 	return path
+}
+
+// spelled is a path as it was written, but for octets that must be escaped. net/url writes a path anew that has some, and / in the place
+// of %2F then.
+func spelled(u *url.URL) string {
+	const allowed = "%/-_.~!$&'()*+,;=:@[]0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	path := u.EscapedPath()
+	if u.RawPath == "" || u.RawPath == path {
+		return path
+	}
+	var b strings.Builder
+	for _, octet := range []byte(u.RawPath) {
+		if strings.IndexByte(allowed, octet) >= 0 {
+			b.WriteByte(octet)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", octet)
+		}
+	}
+	return b.String()
+}
+
+// cutPrefix is an escaped path without a prefix, in any spelling: requests are routed by what it means.
+func cutPrefix(path, prefix string) string {
+	if rest, ok := strings.CutPrefix(path, prefix); ok {
+		return rest
+	}
+	at := 0
+	for range len(prefix) {
+		if strings.HasPrefix(path[min(at, len(path)):], "%") {
+			at += len("%2F") - 1
+		}
+		at++
+	}
+	if meant, err := url.PathUnescape(path[:min(at, len(path))]); err != nil || meant != prefix {
+		return path
+	}
+	return path[at:]
 }
 
 // cached answers a GET or HEAD from what is stored, or through a flight.

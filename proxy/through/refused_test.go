@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -41,4 +42,25 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 		}
 	}
 	s.wantCalls(4)
+}
+
+// TestPathsAsTheyAreSpelled reach the origin, below the path of the API in any spelling.
+func TestPathsAsTheyAreSpelled(t *testing.T) {
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RequestURI) }))
+	t.Cleanup(origin.Close)
+	f := newFront(t, origin.Listener, true, false)
+	f.handler.Prefix = "/api/a-test"
+	for asked, want := range map[string]string{
+		"/api/a-test":           "/",
+		"/api/a-test/x?":        "/x?",
+		"/api/a-test/x%2Fy":     "/x%2Fy",
+		"/api/a-test/x%2fy|[z]": "/x%2fy%7C[z]",
+		"/api/a-test/天%2Fy":     "/%E5%A4%A9%2Fy",
+		"/api/a%2Dtest/x%2Fy":   "/x%2Fy",
+		"/%61pi%2Fa-test%2Fx":   "/%2Fx",
+	} {
+		if got := victim(t, f.addr, "x", asked); got != fmt.Sprintln(200, want, nil) {
+			t.Errorf("%s: %s", asked, got)
+		}
+	}
 }
