@@ -103,7 +103,16 @@ func (s *Server) callerOfAPI(r *http.Request) (addr netip.Addr, trusted bool) {
 	return settings.callerOf(r), isTrusted(peer.Addr().Unmap(), settings.Trusted)
 }
 
-// apiAt is the API that a request is for, by its Host and its path, also without the base path; nil: none.
+// below is a path without the base path; "": it has none, and there is nothing there.
+func (s *Server) below(path string) string {
+	below, inside := strings.CutPrefix(path, s.cfg.BasePath)
+	if !inside {
+		return ""
+	}
+	return below
+}
+
+// apiAt is the API that a request is for, by its Host and its path, which is also given below the base path; nil: none.
 func (g *generation) apiAt(host, path, below string) *apiRoute {
 	if len(g.apis) == 0 {
 		return nil
@@ -129,8 +138,7 @@ func (g *generation) apiAt(host, path, below string) *apiRoute {
 
 // APIOf finds the API that a request is for, and its path there.
 func (s *Server) APIOf(r *http.Request) (api, path string, ok bool) {
-	below, _ := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
-	rt := s.current.Load().apiAt(r.Host, r.URL.Path, below)
+	rt := s.current.Load().apiAt(r.Host, r.URL.Path, s.below(r.URL.Path))
 	if rt == nil {
 		return "", "", false
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -41,6 +42,11 @@ func varied(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusNoContent
 	case "/odd":
 		status = 299
+	case "/counted": // which net/http leaves out, and others do not
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\nCache-Control: max-age=600\r\nContent-Length: 0\r\n\r\n")
+		_ = conn.Close()
+		return
 	case "/large":
 		w.WriteHeader(status)
 		_, _ = w.Write(make([]byte, 100<<10))
@@ -81,6 +87,28 @@ func TestAnAPIThatHangs(t *testing.T) {
 	a.header(t, "Retry-After", "10")
 }
 
+// TestAPIsAreBelowTheBasePath alone, like endpoints: elsewhere their own path would be taken for one of the origin's.
+func TestAPIsAreBelowTheBasePath(t *testing.T) {
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RequestURI) }))
+	defer origin.Close()
+	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFront(t, map[string]string{"api": "version: 1\nname: api\nproxy: {to: '" + origin.URL + "'}\n"}, func(c *Config, _ *upstreams.Environment) {
+		c.BasePath, c.Store, c.Dial = "/tools", store, (&net.Dialer{}).DialContext
+		c.Calls = func(string, string) func(error, time.Duration) { return nil }
+	})
+	t.Cleanup(f.server.CloseIdle)
+	if a := f.get("/tools/api/api/x"); a.body != "/x" {
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	}
+	f.get("/api/api/x").want(t, http.StatusNotFound)
+	if name, _, ok := f.server.APIOf(httptest.NewRequest("PURGE", "/api/api/x", nil)); ok {
+		t.Errorf("a purge is about %s", name)
+	}
+}
+
 // TestLaneAnswersForAPIsAsNetHTTPDoes: below a path and by a Host name, with every field that matters.
 func TestLaneAnswersForAPIsAsNetHTTPDoes(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
@@ -108,7 +136,7 @@ func lanesAgreeOnAPIs(t *testing.T, trusted string) {
 	requests, combinations := 0, 0
 	for _, at := range []string{"a.example /api/below", "API.example:80 ", "[::1]:80 /api/below", "a.example /api/sorted"} {
 		host, prefix, _ := strings.Cut(at, " ")
-		for _, path := range []string{"/", "/?", "/?b=1&a=2", "/varies", "/x-varies", "/untyped", "/undated", "/missing", "/empty", "/odd", "/large", "/a[b]", "/%61", "//x", "/a/../b", "/api/ip"} {
+		for _, path := range []string{"/", "/?", "/?b=1&a=2", "/varies", "/x-varies", "/untyped", "/undated", "/missing", "/empty", "/counted", "/odd", "/large", "/a[b]", "/%61", "//x", "/a/../b", "/api/ip"} {
 			for _, lines := range append(headersOfRequests(`"v"`), "Cache-Control: max-age=0\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Authorization: Basic x\r\n",
 				"If-Modified-Since: Sat, 29 Oct 2044 19:43:31 GMT\r\n", "If-Match: \"v\"\r\n", "X-Other: 1\r\n", "X-Forwarded-Proto: https\r\n", "X-Original-Url: /x\r\nX-Forwarded-Host: b.example\r\n", "X-Http-Method-Override: DELETE\r\n", "Accept: text/html;q=0.5\r\n") {
 				if combinations++; combinations%longtest.Every(4) != 0 {

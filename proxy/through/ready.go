@@ -21,7 +21,7 @@ func Deciding() []string {
 // selects, which heeds those of web.Routing that IsHeard, says whether it selects a response. false: ServeHTTP answers it.
 func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) bool, now time.Time) (head, body []byte, r Result, ok bool) {
 	o := h.store.Ready(h.Name+target, now, selects)
-	if o == nil || http.StatusText(o.Status) == "" || o.Header["Content-Length"] == nil {
+	if o == nil || http.StatusText(o.Status) == "" || o.Status == http.StatusNoContent || o.Header["Content-Length"] == nil {
 		return buf, nil, r, false
 	}
 	made, ok := o.Made.Load().(*madeHead)
