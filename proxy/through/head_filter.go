@@ -3,15 +3,17 @@ package through
 import (
 	"bytes"
 	"net"
+	"net/http"
+	"net/http/httptrace"
 	"sync/atomic"
 )
 
-// maxHead is how much of a response is looked at for the end of its head.
+// maxHead is how long the head of a response may be: it is in memory as often as it is asked for.
 const maxHead = 256 << 10
 
 // headFilter takes the field Transfer-Encoding out of the heads of responses unless it says chunked: net/http refuses
 // such a response (golang/go#29162), and RFC 9112, section 6.3, has it read until the connection ends. A head begins
-// after each request that was written.
+// where the connection is got for a request.
 type headFilter struct {
 	net.Conn
 	inHead atomic.Bool
@@ -20,12 +22,13 @@ type headFilter struct {
 	err    error  // behind ready
 }
 
-// Write implements net.Conn. What does not begin with a request line is more of a body.
-func (c *headFilter) Write(b []byte) (int, error) {
-	if line, _, _ := bytes.Cut(b, []byte("\r\n")); bytes.HasSuffix(line, []byte(" HTTP/1.1")) {
-		c.inHead.Store(true)
-	}
-	return c.Conn.Write(b)
+// awaited is a request in whose response the filter of its connection looks for the head.
+func awaited(r *http.Request) *http.Request {
+	return r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		if c, ok := got.Conn.(*headFilter); ok {
+			c.inHead.Store(true)
+		}
+	}}))
 }
 
 // Read implements net.Conn. It may wait since before the request was written, so what it has read decides. As a rule that is
@@ -60,20 +63,37 @@ func (c *headFilter) Read(b []byte) (int, error) {
 func (c *headFilter) filter(b []byte, last bool) (out, rest []byte) {
 	out = b[:0]
 	for {
-		end := bytes.Index(b, []byte("\r\n\r\n"))
+		end := headEnd(b)
 		if end < 0 && !last && len(b) < maxHead {
 			return out, b
 		}
 		if end < 0 {
 			return append(out, b...), nil
 		}
-		head := b[:end+4]
-		b = b[end+4:]
+		head := b[:end]
+		b = b[end:]
 		final := !bytes.HasPrefix(head, []byte("HTTP/1.1 1")) || bytes.HasPrefix(head, []byte("HTTP/1.1 101"))
 		out = appendHead(out, head)
 		if final {
 			c.inHead.Store(false)
 			return append(out, b...), nil
+		}
+	}
+}
+
+// headEnd is where a head ends; -1: not yet. Some end their lines without CR, as net/http understands (RFC 9112, section 2.2).
+func headEnd(b []byte) int {
+	for at := 0; ; {
+		n := bytes.IndexByte(b[at:], '\n')
+		if n < 0 {
+			return -1
+		}
+		at += n + 1
+		switch {
+		case bytes.HasPrefix(b[at:], []byte("\n")):
+			return at + 1
+		case bytes.HasPrefix(b[at:], []byte("\r\n")):
+			return at + 2
 		}
 	}
 }

@@ -58,6 +58,7 @@ func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial func(ctx conte
 		},
 		TLSHandshakeTimeout: t.Connect, ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: true,
 		DisableCompression: true, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+		MaxResponseHeaderBytes: maxHead,
 	}}
 }
 
@@ -215,7 +216,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 			return nil, &host.ThrottledError{Quota: q.Name(), Wait: q.Wait(now)}
 		}
 	}
-	return c.origin.transport.RoundTrip(r)
+	return c.origin.transport.RoundTrip(awaited(r))
 }
 
 func isTimeout(err error) bool {
