@@ -287,10 +287,10 @@ func (s *Store) share(key string, o *Object) {
 	s.Far.Set(s.farKey(key), o.Requested, false, true, o.Weight(), value)
 }
 
-// shareGone tells the other instances that a URI was purged.
-func (s *Store) shareGone(key string, at time.Time) {
+// shareGone tells the other instances that a URI was purged, by its key or that of a variant.
+func (s *Store) shareGone(farKey string, at time.Time) {
 	if s.Far != nil {
-		s.Far.Set(s.farKey(key), at, false, true, 1, func() ([]byte, time.Duration) { return []byte{farGone}, memoryOfKeys })
+		s.Far.Set(farKey, at, false, true, 1, func() ([]byte, time.Duration) { return []byte{farGone}, memoryOfKeys })
 	}
 }
 

@@ -135,13 +135,26 @@ func (s *Store) put(key string, o *Object, later time.Duration) bool {
 	return true
 }
 
-// Drop removes one object, if it is still there.
-func (s *Store) Drop(key string, o *Object) {
+// Drop removes one object, if it is still there, here and for the other instances: an answer that was asked for then says that it is
+// outdated.
+func (s *Store) Drop(key string, o *Object, at time.Time) {
+	if !s.drop(key, o) {
+		return
+	}
+	s.shareGone(s.farKey(key), at)
+	if len(o.Names) > 0 {
+		s.shareGone(s.variantKey(key, o.generation, o.selecting), at)
+	}
+}
+
+func (s *Store) drop(key string, o *Object) bool {
 	defer s.lock(key)()
 	v := s.Get(key)
-	if i := slices.Index(v, o); i >= 0 {
+	i := slices.Index(v, o)
+	if i >= 0 {
 		s.table.Set(key, slices.Delete(slices.Clone(v), i, i+1))
 	}
+	return i >= 0
 }
 
 // Purge carries out a purge, and returns how many objects it was about. What was asked for before it and comes later is
@@ -150,7 +163,7 @@ func (s *Store) Purge(p Purge) (n int) {
 	s.remember(p)
 	if p.Key != "" {
 		if !p.Soft {
-			s.shareGone(p.Key, p.At)
+			s.shareGone(s.farKey(p.Key), p.At)
 		}
 		return s.purgeKey(p.Key, &p)
 	}

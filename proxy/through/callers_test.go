@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,6 +73,19 @@ func TestWhoKeepsNothingPartsNobody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAPersonalHEADTakesNothingAway: what is for one caller alone says nothing of what is for all.
+func TestAPersonalHEADTakesNothingAway(t *testing.T) {
+	s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Etag", strconv.Quote(r.Header.Get("Authorization")))
+		fmt.Fprint(w, "for all")
+	})
+	s.get("/a")
+	s.ask(http.MethodHead, "/a", "", "Authorization: x", "Cache-Control: no-cache")
+	s.get("/a")
+	s.wantCalls(2)
 }
 
 // TestWhoLeavesMakesNoFailure: a validation that is given up for that says nothing of the origin.

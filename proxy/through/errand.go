@@ -173,7 +173,7 @@ func (e *errand) validated(got *web.Response) (a answer, ok bool) {
 	switch {
 	case got.Status == http.StatusNotModified && e.stored != nil:
 		if !web.SameRepresentation(got.Header, e.stored.Header) {
-			e.store.Drop(e.key, e.stored)
+			e.store.Drop(e.key, e.stored, got.Requested)
 			return a, false
 		}
 		return e.update(e.stored, got), true
@@ -202,7 +202,7 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 	case storable:
 		s.Stored = e.put(e.key, o)
 	case !web.Storable(&web.Request{}, r, &t, &e.Rules): // or it is only this caller's request that forbids it
-		e.store.Drop(e.key, old)
+		e.store.Drop(e.key, old, got.Requested)
 	}
 	return answer{object: o, status: s, shared: s.Stored && mayShare(r, &t)}
 }

@@ -168,9 +168,11 @@ func (c *call) headSays(got *web.Response) {
 	if o == nil || o.Part != nil || got.Status != http.StatusOK || o.Status != http.StatusOK {
 		return
 	}
+	t := web.TermsOf(got, &c.Rules)
 	switch {
+	case c.r.Header["Authorization"] != nil && !web.Storable(c.q, got, &t, &c.Rules): // it is about what that caller alone gets
 	case !web.HeadAgrees(got.Header, o.Header):
-		c.store.Drop(c.key, o)
+		c.store.Drop(c.key, o, got.Requested)
 	case web.HasValidator(got.Header): // or nothing says that it is about what is stored
 		(&errand{call: c}).update(o, got)
 	}

@@ -345,3 +345,54 @@ func TestWhoNeedsNoBodyDoesNotEndIt(t *testing.T) {
 		})
 	}
 }
+
+// closet is a far tier that keeps what is newest.
+type closet map[string]entry.Found
+
+// Look implements web.Far.
+func (f closet) Look(_ context.Context, key string, _ time.Duration) entry.Found {
+	return entry.Found{Value: f[key].Value, Created: f[key].Created, Answered: true}
+}
+
+// Set implements web.Far.
+func (f closet) Set(key string, created time.Time, _, _ bool, _ int, value func() ([]byte, time.Duration)) {
+	if b, ttl := value(); ttl > 0 && created.After(f[key].Created) {
+		f[key] = entry.Found{Value: b, Created: created}
+	}
+}
+
+// TestWhatIsOutdatedDoesNotComeBack from what instances share, once an answer says so, also where another variant is newer.
+func TestWhatIsOutdatedDoesNotComeBack(t *testing.T) {
+	for _, method := range []string{http.MethodHead, http.MethodGet} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var version atomic.Int64
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					h := w.Header()
+					h.Set("Vary", "X-A")
+					h.Set("Etag", fmt.Sprintf(`"%d"`, version.Load()))
+					h.Set("Cache-Control", "max-age=60")
+					if r.Header.Get("If-None-Match") != "" {
+						h.Set("Cache-Control", "no-store")
+						w.WriteHeader(http.StatusNotModified)
+						return
+					}
+					fmt.Fprint(w, version.Load())
+				})
+				s.store.Far = closet{}
+				s.get("/a", "X-A: 1")
+				time.Sleep(time.Second)
+				if method == http.MethodHead {
+					version.Add(1)
+					s.get("/a", "X-A: 2")
+				}
+				s.ask(method, "/a", "", "X-A: 1", "Cache-Control: no-cache")
+				version.Store(1)
+				time.Sleep(time.Second)
+				if a := s.get("/a", "X-A: 1"); a.body != "1" {
+					t.Errorf("%q %v", a.body, a.header)
+				}
+			})
+		})
+	}
+}
