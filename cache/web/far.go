@@ -115,6 +115,9 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	if s.Origin != rules.Origin {
 		return nil, errNoObject
 	}
+	if s.Header == nil { // no instance writes that
+		s.Header = http.Header{}
+	}
 	for name, lines := range s.Octets {
 		for _, line := range lines {
 			s.Header[name] = append(s.Header[name], string(line))

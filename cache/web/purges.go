@@ -114,6 +114,8 @@ func (m *widePurges) cover(key string, o *Object) (gone bool, stale time.Time) {
 
 // remember keeps a purge for what is under way, and for what instances still share.
 func (s *Store) remember(p Purge) {
+	now := time.Now()
+	p.At = now.Add(p.At.Sub(now)) // with the monotonic clock: else nothing were stored while one that is set back catches up
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Key != "" && !p.Soft {

@@ -114,7 +114,8 @@ func (s *server) watchDirectories(w *fsnotify.Watcher, of *watchedFiles) {
 func (of *watchedFiles) replaced(w *fsnotify.Watcher) bool {
 	watched := w.WatchList()
 	for dir, was := range of.found {
-		if now, err := os.Stat(dir); err == nil && !(os.SameFile(was, now) && slices.Contains(watched, dir)) {
+		now, err := os.Stat(dir)
+		if err == nil && (!os.SameFile(was, now) || !slices.Contains(watched, dir)) {
 			return true
 		}
 	}
