@@ -1,4 +1,4 @@
-# The same commands as in CI, by short names.
+# Commands by short names. CI (.ci/run) has them but for fuzz, bench and lighthouse.
 .PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures image release lighthouse ci
 
 build:

@@ -33,7 +33,8 @@ func later(a, b time.Time) time.Time {
 
 // SetPurges replaces all purges in force by these, by endpoint or for
 // AllEndpoints. Later entries are not affected. A purge of the future, from a clock that
-// is ahead, counts as of now when it is first set; what was cached until then is purged.
+// is ahead, counts as of now when it is first set, and one that lies ahead later, as this clock
+// was set back, as of when that is noticed; what was cached until then is purged.
 func (c *Cache) SetPurges(byEndpoint map[string]policy.Purge) {
 	now := time.Now()
 	added, hard := c.setPurges(byEndpoint, now)
@@ -258,7 +259,7 @@ func (s *Space) hearAnew(now time.Time) {
 	s.dropped.Store(s.dropped.Load().heardAnew(now))
 }
 
-// hearAnew is that of the purges of endpoints. It returns the endpoints with a hard one.
+// hearAnew dates the purges of endpoints that lie ahead now, and returns the endpoints of which that was a hard one.
 func (c *Cache) hearAnew(now time.Time) (hard []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -122,7 +122,7 @@ func (g *generation) apiAt(host, path, below string) *apiRoute {
 			return rt
 		}
 	}
-	if rt := g.everywhere; rt != nil && path != "/healthz" && path != "/readyz" {
+	if rt := g.everywhere; rt != nil && below != "/healthz" && below != "/readyz" {
 		return rt
 	}
 	name, ok := strings.CutPrefix(below, "/api/")

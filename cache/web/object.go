@@ -190,8 +190,8 @@ func (v Variants) Tagged(tag string) *Object {
 	return nil
 }
 
-// With is the variants with one more, in the place of those that the same requests select, at most that many, which weigh no more
-// than that unless the one alone does.
+// With is the variants with one more, in the place of those that the same requests select: at most that many, and at most that many
+// bytes, unless the new one alone has more.
 func (v Variants) With(o *Object, most int, bytes int64) Variants {
 	next := Variants{o}
 	weight := int64(o.Weight())

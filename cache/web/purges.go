@@ -65,8 +65,7 @@ func (m *uriPurges) cover(key uint64, o *Object) bool {
 	return ok && !o.Requested.After(at)
 }
 
-// mayCover reports whether a fill may have been purged since it began, of which nothing else tells. Of what instances share,
-// Redis does.
+// mayCover is cover for a fill, which may have begun before a purge that is forgotten. Of what instances share, Redis has the purge.
 func (m *uriPurges) mayCover(key uint64, o *Object) bool {
 	return !o.Requested.After(m.forgotten) || m.cover(key, o)
 }
@@ -115,7 +114,7 @@ func (m *widePurges) cover(key string, o *Object) (gone bool, stale time.Time) {
 // remember keeps a purge for what is under way, and for what instances still share.
 func (s *Store) remember(p Purge) {
 	now := time.Now()
-	p.At = now.Add(p.At.Sub(now)) // with the monotonic clock: else nothing were stored while one that is set back catches up
+	p.At = now.Add(p.At.Sub(now)) // with the monotonic clock: else nothing would be stored until one that was set back has caught up
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Key != "" && !p.Soft {
@@ -135,7 +134,7 @@ func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) 
 	return s.wide.cover(key, o)
 }
 
-// mayBePurged is purgedSince for a fill, which is late where more URIs were purged since it began than are remembered.
+// mayBePurged is purgedSince for a fill, which comes too late where more URIs were purged since it began than are remembered.
 func (s *Store) mayBePurged(key string, o *Object) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

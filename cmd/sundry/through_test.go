@@ -161,6 +161,19 @@ func TestMistakesOfAPIs(t *testing.T) {
 	}
 }
 
+// TestProbesOfAnAPIBelowABasePath are answered here, as load balancers and sundry health ask for them.
+func TestProbesOfAnAPIBelowABasePath(t *testing.T) {
+	t.Parallel()
+	origin, calls := counting(t)
+	p := serveWith(t, map[string]string{"SUNDRY_BASE_PATH": "/tools"}, "--to", origin)
+	for _, path := range []string{"/tools/healthz", "/tools/readyz"} {
+		mustGet(t, p.public+path)
+	}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("the origin was asked %d times", n)
+	}
+}
+
 // TestServeToCallsNoUpstream of endpoints that nobody can ask for, whatever the configuration says of warming.
 func TestServeToCallsNoUpstream(t *testing.T) {
 	t.Parallel()

@@ -61,15 +61,15 @@ func debounce(ctx context.Context, changed <-chan struct{}) {
 type watchedFiles struct {
 	file    string // of the configuration; "" for none
 	catalog string // the directory of catalog files, without a slash at its end; "" for none
-	// found are the directories that are watched, as they were when that began; nil: it begins
-	// once there is one.
+	// found are the directories that were watched when all were last looked for, as they were; nil: watching
+	// begins once there is one.
 	found map[string]os.FileInfo
 	// linked are the files that links of these directories lead to, as they were.
 	linked map[string]os.FileInfo
 }
 
-// replacedLook is how often is looked whether others have taken the place of directories, or of
-// what links lead to: of that a watch tells nothing.
+// replacedLook is how often it is looked whether others have taken the place of directories, or
+// what links lead to was changed: of that a watch tells nothing.
 const replacedLook = time.Second
 
 // watchFiles watches the directories of what was loaded from files: a watch on

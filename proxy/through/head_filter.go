@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// maxHead is how long the head of a response may be: it is in memory as often as it is asked for.
+// maxHead is how long the head of a response may be: each that is read at the same time is in memory.
 const maxHead = 256 << 10
 
 // headFilter takes the field Transfer-Encoding out of the heads of responses unless it says chunked: net/http refuses

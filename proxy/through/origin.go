@@ -148,8 +148,8 @@ func (c *call) forwarded() http.Header {
 	return h
 }
 
-// reach sends a request to the first address that answers. A body is sent once: with one, only a failure to connect leads
-// to the next address.
+// reach sends a request to the first address that answers. The next one is asked only where nothing was sent: there was no
+// connection, the breaker is open, or the quota used up.
 func (c *call) reach(ctx context.Context, method string, h http.Header, body bool) (*http.Response, error) {
 	var last error
 	for _, target := range c.origin.targets {
