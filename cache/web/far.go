@@ -150,24 +150,24 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, rules
 	if s.Far == nil {
 		return v
 	}
-	doubt := s.doubt.Load()
-	if o := v.Select(request, rules.Languages); o != nil && o.Left(now) > 0 && !o.doubtful(doubt) {
+	doubt, selected := s.doubt.Load(), v.Select(request, rules.Languages)
+	if selected != nil && selected.Left(now) > 0 && !selected.doubtful(doubt) {
 		return v
 	}
 	o, answered := s.look(ctx, key, s.farKey(key), rules)
-	if answered {
-		v.checked(doubt)
+	if answered && selected != nil {
+		selected.verified.Store(doubt) // nothing newer is known; of others this look says nothing
 	}
 	if o == nil {
 		return s.unpurged(key, v)
 	}
-	v = s.found(key, v, o)
+	v = s.found(key, s.ofGeneration(key, v, o), o)
 	if !o.Selects(request) && len(o.Names) > 0 {
 		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, SelectingKey(request, o.Names)), rules); o != nil {
 			v = s.found(key, v, o)
 		}
 	}
-	return v
+	return s.unpurged(key, v)
 }
 
 // Ready is what of a URI answers a request at now that has no field but those by which it selects: fresh, whole, and certainly
@@ -191,6 +191,16 @@ func (s *Store) unpurged(key string, v Variants) Variants {
 		gone, _ := s.purgedSince(key, o)
 		return gone
 	})
+}
+
+// ofGeneration are the variants but for those from before the URI was purged, as it was where another instance has an object of another
+// generation.
+func (s *Store) ofGeneration(key string, v Variants, o *Object) Variants {
+	if !slices.ContainsFunc(v, func(old *Object) bool { return old.generation != o.generation }) {
+		return v
+	}
+	s.gone(key, o.Requested.Add(-time.Millisecond))
+	return s.unpurged(key, v)
 }
 
 // found keeps an object of another instance, and is the variants with it: memory may have no room for it.
@@ -237,8 +247,7 @@ func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (o *
 
 // gone removes what was asked for before another instance has purged a URI.
 func (s *Store) gone(key string, at time.Time) {
-	p := Purge{At: at, Key: key}
-	s.remember(p)
+	p := s.remember(Purge{At: at, Key: key})
 	s.purgeKey(key, &p)
 }
 
@@ -261,13 +270,6 @@ func (s *Store) Missed() { s.doubt.Add(1) }
 
 // doubtful reports whether the object may have been replaced, as far as is known up to this outage.
 func (o *Object) doubtful(outage int64) bool { return o.verified.Load() != outage }
-
-// checked notes that nothing newer is known of the variants than they are.
-func (v Variants) checked(outage int64) {
-	for _, o := range v {
-		o.verified.Store(outage)
-	}
-}
 
 // share writes an object for the other instances, unless it is too large for them.
 func (s *Store) share(key string, o *Object) {
@@ -293,7 +295,7 @@ func (s *Store) share(key string, o *Object) {
 // shareGone tells the other instances that a URI was purged, by its key or that of a variant.
 func (s *Store) shareGone(farKey string, at time.Time) {
 	if s.Far != nil {
-		s.Far.Set(farKey, at, false, true, 1, func() ([]byte, time.Duration) { return []byte{farGone}, memoryOfKeys })
+		s.Far.Set(farKey, at, false, true, 1, func() ([]byte, time.Duration) { return []byte{farGone}, farTime })
 	}
 }
 

@@ -111,8 +111,8 @@ func (m *widePurges) cover(key string, o *Object) (gone bool, stale time.Time) {
 	return false, stale
 }
 
-// remember keeps a purge for what is under way, and for what instances still share.
-func (s *Store) remember(p Purge) {
+// remember keeps a purge for what is under way, and for what instances still share, and returns it as it is dated here.
+func (s *Store) remember(p Purge) Purge {
 	now := time.Now()
 	p.At = now.Add(p.At.Sub(now)) // with the monotonic clock: else nothing would be stored until one that was set back has caught up
 	s.mu.Lock()
@@ -122,6 +122,7 @@ func (s *Store) remember(p Purge) {
 	} else {
 		s.wide.add(p)
 	}
+	return p
 }
 
 // purgedSince reports whether an object was purged since it was asked for: hard, or when last to be stale (zero: not).

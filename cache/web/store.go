@@ -160,7 +160,7 @@ func (s *Store) drop(key string, o *Object) bool {
 // Purge carries out a purge, and returns how many objects it was about. What was asked for before it and comes later is
 // not stored.
 func (s *Store) Purge(p Purge) (n int) {
-	s.remember(p)
+	p = s.remember(p)
 	if p.Key != "" {
 		if !p.Soft {
 			s.shareGone(s.farKey(p.Key), p.At)

@@ -175,6 +175,63 @@ func TestManyPurgesHideNothing(t *testing.T) {
 	}
 }
 
+// common is what instances share: what is newest.
+type common map[string]entry.Found
+
+// Look implements Far.
+func (c common) Look(_ context.Context, key string, _ time.Duration) entry.Found {
+	return entry.Found{Value: c[key].Value, Created: c[key].Created, Answered: true}
+}
+
+// Set implements Far.
+func (c common) Set(key string, created time.Time, _, _ bool, _ int, value func() ([]byte, time.Duration)) {
+	if b, life := value(); life > 0 && created.After(c[key].Created) {
+		c[key] = entry.Found{Value: b, Created: created}
+	}
+}
+
+// variant is an object for requests with a value of X-A.
+func variant(after int, value string) *Object {
+	o := object(after, value)
+	o.Selected = fields("X-A: " + value)
+	o.selecting = SelectingKey(o.Selected, o.Names)
+	return o
+}
+
+// TestWhatAnotherInstanceRemoved is not served here, also where it has filled another variant since: a purge of the URI, or one
+// variant that an answer has outdated.
+func TestWhatAnotherInstanceRemoved(t *testing.T) {
+	for name, remove := range map[string]func(one *Store){
+		"the URI": func(one *Store) { one.Purge(Purge{At: noon.Add(10 * time.Second), Key: "/x"}) },
+		"a variant": func(one *Store) {
+			one.Drop("/x", one.Get("/x").Select(fields("X-A: fr"), false), noon.Add(10*time.Second))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
+			one.Far, two.Far = far, far
+			find := func(s *Store, value string, after int) *Object {
+				request := fields("X-A: " + value)
+				return s.Find(t.Context(), "/x", request, &usualRules, noon.Add(time.Duration(after)*time.Second)).Select(request, false)
+			}
+			two.Put("/x", variant(0, "en"))
+			two.Put("/x", variant(1, "fr"))
+			if find(one, "en", 5) == nil || find(one, "fr", 5) == nil {
+				t.Fatal("the instances share nothing")
+			}
+			remove(one)
+			one.Put("/x", variant(20, "en"))
+			two.Replaced(two.farKey("/x"), noon.Add(20*time.Second))
+			if o := find(two, "en", 30); o == nil || !o.Requested.Equal(noon.Add(20*time.Second)) {
+				t.Errorf("%+v is served", o)
+			}
+			if o := find(two, "fr", 30); o != nil {
+				t.Errorf("what was removed is served: %s", o.Body)
+			}
+		})
+	}
+}
+
 // TestVariantsLeaveRoom for what else is asked for.
 func TestVariantsLeaveRoom(t *testing.T) {
 	s, err := NewStore(StoreConfig{Memory: 8 << 20, Variants: 50})
