@@ -35,6 +35,23 @@ func rawOrigin(t *testing.T, answer func(c net.Conn, in *bufio.Reader)) *world {
 	return serveWorld(t, back.dial)
 }
 
+// TestStatusesBelow200 are no answers: the caller is told that there is none.
+func TestStatusesBelow200(t *testing.T) {
+	for _, status := range []string{"099 Odd", "000 None", "101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := rawOrigin(t, func(c net.Conn, _ *bufio.Reader) {
+				fmt.Fprintf(c, "HTTP/1.1 %s\r\nContent-Length: 1\r\n\r\nx", status)
+				_ = c.Close()
+			})
+			for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+				if a := s.ask(method, "/a", ""); a.err != nil || a.status != http.StatusBadGateway {
+					t.Errorf("%s, %q: %d %v", method, status, a.status, a.err)
+				}
+			}
+		})
+	}
+}
+
 // TestHeads of an origin end where net/http has them end, and may be so long and no longer.
 func TestHeads(t *testing.T) {
 	const long = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Long: "

@@ -101,16 +101,16 @@ func (c *call) ask(ctx context.Context, method string, h http.Header, body bool)
 	if err != nil {
 		return nil, nil, err
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		_ = resp.Body.Close() // of another protocol
-		return nil, nil, errSwitched
+	if resp.StatusCode < http.StatusOK {
+		_ = resp.Body.Close() // of another protocol, or of none
+		return nil, nil, errNotFinal
 	}
 	c.Response(resp.Header)
 	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}, nil
 }
 
-// errSwitched: what follows on the connection would be taken for something else by who is in front.
-var errSwitched = errors.New("the origin has changed the protocol, for which nobody has asked")
+// errNotFinal: what follows on the connection would be taken for something else by who is in front; net/http writes no such status.
+var errNotFinal = errors.New("the origin has answered with a status below 200: it has changed the protocol, for which nobody has asked, or speaks another one")
 
 // traced hands interim responses on, but 100, which net/http sends by itself (RFC 9110, section 15.2).
 func traced(ctx context.Context, interim func(code int, h http.Header)) context.Context {
