@@ -61,6 +61,9 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 		s.leave(ctx, panics.History, s.front.LeaveStatus),
 	}
 	err := publicServer.shutDown(ctx)
+	if err == nil { // or requests are under way that may change what APIs answer
+		kept = append(kept, s.leave(ctx, panics.Snapshot, func(context.Context) { s.writeAPIs() }))
+	}
 	for _, done := range kept {
 		select {
 		case <-done:

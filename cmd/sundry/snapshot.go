@@ -91,7 +91,6 @@ func (s *server) awaitSnapshot(ctx context.Context) {
 func (s *server) leaveSnapshot(ctx context.Context) {
 	if s.snapshot != nil {
 		_ = s.snapshot.Write(ctx) // logged
-		s.writeAPIs()
 	}
 }
 
@@ -129,7 +128,7 @@ func (s *server) rulesOf(key string) *web.Rules {
 // writeAPIs writes what is kept of APIs, when no more requests come.
 func (s *server) writeAPIs() {
 	file := s.apisFile()
-	if file == "" || len(s.front.Catalog().APIs) == 0 {
+	if s.snapshot == nil || file == "" || len(s.front.Catalog().APIs) == 0 {
 		return
 	}
 	if n, err := s.store.WriteFile(file); err != nil {
