@@ -17,7 +17,7 @@ type Response struct {
 // Rules are what an operator decides for responses that do not say it themselves, or more narrowly than they do. The zero
 // value adds nothing to what responses say.
 type Rules struct {
-	// Origin says who answers: nothing is found, in Redis or in a file, that another one has answered under the same name.
+	// Origin says who answers, and how callers are told apart: nothing is found, in Redis or in a file, that was kept under another one.
 	Origin string
 	// Targets are the names of the fields that stand in the place of Cache-Control, the first one that is there.
 	Targets []string

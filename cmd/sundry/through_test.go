@@ -320,6 +320,49 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 	}
 }
 
+// TestARestartForgetsWhatTheLastRequestsChanged: they are waited for before what is kept of APIs is written.
+func TestARestartForgetsWhatTheLastRequestsChanged(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			close(asked)
+			<-goOn
+			return
+		}
+		w.Header().Set("Cache-Control", "max-age=60")
+		_, _ = fmt.Fprint(w, calls.Add(1))
+	}))
+	t.Cleanup(origin.Close)
+	file := filepath.Join(t.TempDir(), "snapshot")
+	p := serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}, "--to", origin.URL)
+	mustGet(t, p.public+"/a")
+	put := make(chan error, 1)
+	go func() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, p.public+"/a", strings.NewReader("x"))
+		if err == nil {
+			var resp *http.Response
+			if resp, err = http.DefaultClient.Do(r); err == nil {
+				resp.Body.Close()
+			}
+		}
+		put <- err
+	}()
+	<-asked
+	p.stop()
+	waittest.Until(t, "the snapshot", func() bool { _, err := os.Stat(file); return err == nil })
+	close(goOn)
+	if err := <-put; err != nil {
+		t.Fatal(err)
+	}
+	p.end()
+	p = serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}, "--to", origin.URL)
+	if _, body := mustGet(t, p.public+"/a"); body != "2" {
+		t.Errorf("answer %s, of before the change", body)
+	}
+}
+
 // TestAnAPIThatMoves answers nothing that is from where it was.
 func TestAnAPIThatMoves(t *testing.T) {
 	t.Parallel()
@@ -363,6 +406,44 @@ func TestAnAPIThatMoves(t *testing.T) {
 		if _, body := mustGet(t, p.public+"/api/weather/"+path); !strings.HasPrefix(body, strings.TrimPrefix(after, "http://")) {
 			t.Errorf("%s: %q", path, body)
 		}
+	}
+}
+
+// TestAnAPIWhoseCallersAreToldApart by a field that its file names now: nobody gets what was kept for all before.
+func TestAnAPIWhoseCallersAreToldApart(t *testing.T) {
+	t.Parallel()
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		_, _ = io.WriteString(w, r.Header.Get("X-Tenant"))
+	}))
+	t.Cleanup(origin.Close)
+	dir := t.TempDir()
+	declared := func(more string) {
+		write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+origin.URL+"'"+more+"}\n")
+	}
+	declared("")
+	p := serveWith(t, nil, "--catalog", dir)
+	ask := func(tenant string) (varies bool, body string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.public+"/api/weather/a", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Tenant", tenant)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return resp.Header.Get("Vary") != "", string(b)
+	}
+	if _, body := ask("one"); body != "one" {
+		t.Fatal(body)
+	}
+	declared(", response: {set: {Vary: X-Tenant}}")
+	waittest.Until(t, "the reload", func() bool { varies, _ := ask("one"); return varies })
+	if _, body := ask("two"); body != "two" {
+		t.Errorf("two got what was kept for %s", body)
 	}
 }
 

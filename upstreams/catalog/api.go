@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"golang.org/x/net/http/httpguts"
 
 	"sundry/cache/web"
@@ -108,15 +110,24 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 		a.Hosts = append(a.Hosts, name)
 	}
 	p.Cache.compile(a, s.Name.Line, problems)
-	if len(a.Targets) > 0 {
-		a.Rules.Origin = a.Targets[0].URL.String() + " " + a.Targets[0].Sent // the others stand in for it
-	}
 	secrets := a.readSecrets(p.Secrets, env, func(line int, msg string) { *warnings = append(*warnings, Mistake{a.File, line, words.Name(msg)}) })
 	a.Request = p.Request.compile("request", secrets, problems)
 	a.Response = p.Response.compile("response", nil, problems)
+	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime)
 	a.KeepAlive = p.Keepalive == nil || *p.Keepalive
+}
+
+// origin says of whom, and for whom, responses are that are kept: those from another address, or of which callers were told apart in
+// another way, are none of this API.
+func (a *API) origin() string {
+	if len(a.Targets) == 0 {
+		return "" // a mistake
+	}
+	first := a.Targets[0] // the others stand in for it
+	text := fmt.Sprint(first.URL, first.Sent, a.Rules.Ignored, a.Rules.NoCookies, a.Response)
+	return strconv.FormatUint(xxhash.Sum64String(text), 36)
 }
 
 // ErrAddress means that a text is no address of an API.
