@@ -112,8 +112,8 @@ func (s *Server) below(path string) string {
 	return below
 }
 
-// apiAt is the API that a request is for, by its Host and its path, which is also given below the base path; nil: none.
-func (g *generation) apiAt(host, path, below string) *apiRoute {
+// apiAt is the API that a request is for, by its Host and its path below the base path; nil: none.
+func (g *generation) apiAt(host, below string) *apiRoute {
 	if len(g.apis) == 0 {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (g *generation) apiAt(host, path, below string) *apiRoute {
 
 // APIOf finds the API that a request is for, and its path there.
 func (s *Server) APIOf(r *http.Request) (api, path string, ok bool) {
-	rt := s.current.Load().apiAt(r.Host, r.URL.Path, s.below(r.URL.Path))
+	rt := s.current.Load().apiAt(r.Host, s.below(r.URL.Path))
 	if rt == nil {
 		return "", "", false
 	}

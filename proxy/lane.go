@@ -75,7 +75,7 @@ func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
 func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	now := l.current.Load()
 	if len(now.apis) > 0 {
-		if rt := now.apiAt(q.Host, q.Path, l.below(q.Path)); rt != nil {
+		if rt := now.apiAt(q.Host, l.below(q.Path)); rt != nil {
 			return l.answerAPI(rt, now, q, r)
 		}
 	}
