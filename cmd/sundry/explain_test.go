@@ -248,3 +248,16 @@ func TestExplainNeedsTheToken(t *testing.T) {
 		t.Errorf("with it: %v %s", err, out)
 	}
 }
+
+// TestExplainOfAnAPIOutsideTheBasePath: there is none, as for who asks.
+func TestExplainOfAnAPIOutsideTheBasePath(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: 'http://127.0.0.1:1'}\n")
+	for path, want := range map[string]string{"/tools/api/weather/a": "GET weather/a", "/api/weather/a": "404"} {
+		out, _, err := call(t, map[string]string{"SUNDRY_BASE_PATH": "/tools"}, "explain", path, "--catalog", dir)
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v\n%s", path, err, out)
+		}
+	}
+}

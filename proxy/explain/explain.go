@@ -120,7 +120,7 @@ func Request(target string, fields []string) (*http.Request, error) {
 func (x *Explainer) Explain(r *http.Request, caller netip.Addr, in i18n.Language) *Explanation {
 	below, inside := strings.CutPrefix(r.URL.Path, x.BasePath)
 	t := &teller{in: in}
-	if a := x.apiAt(r, below); a != nil {
+	if a := x.apiAt(r, below, inside); a != nil {
 		x.api(t, a, r)
 		return &t.Explanation
 	}
@@ -166,12 +166,12 @@ func (x *Explainer) isPage(path string) bool {
 }
 
 // apiAt is the API that a request is for; nil: none.
-func (x *Explainer) apiAt(r *http.Request, below string) *catalog.API {
+func (x *Explainer) apiAt(r *http.Request, below string, inside bool) *catalog.API {
 	name, isAPI := strings.CutPrefix(below, "/api/")
 	name, _, _ = strings.Cut(name, "/")
 	for _, a := range x.Catalog.APIs {
 		of := slices.Contains(a.Hosts, strings.ToLower(r.URL.Hostname()))
-		if of || a.Everywhere || isAPI && a.Name == name && len(a.Hosts) == 0 {
+		if of || a.Everywhere || inside && isAPI && a.Name == name && len(a.Hosts) == 0 {
 			return a
 		}
 	}
