@@ -103,17 +103,8 @@ func (s *Server) callerOfAPI(r *http.Request) (addr netip.Addr, trusted bool) {
 	return settings.callerOf(r), isTrusted(peer.Addr().Unmap(), settings.Trusted)
 }
 
-// below is a path without the base path; "": it has none, and there is nothing there.
-func (s *Server) below(path string) string {
-	below, inside := strings.CutPrefix(path, s.cfg.BasePath)
-	if !inside {
-		return ""
-	}
-	return below
-}
-
-// apiAt is the API that a request is for, by its Host and its path below the base path; nil: none.
-func (g *generation) apiAt(host, below string) *apiRoute {
+// apiAt is the API that a request is for, by its Host and its path, which is without the base path if it is inside of that; nil: none.
+func (g *generation) apiAt(host, path string, inside bool) *apiRoute {
 	if len(g.apis) == 0 {
 		return nil
 	}
@@ -122,11 +113,11 @@ func (g *generation) apiAt(host, below string) *apiRoute {
 			return rt
 		}
 	}
-	if rt := g.everywhere; rt != nil && below != "/healthz" && below != "/readyz" {
+	if rt := g.everywhere; rt != nil && (!inside || path != "/healthz" && path != "/readyz") {
 		return rt
 	}
-	name, ok := strings.CutPrefix(below, "/api/")
-	if !ok {
+	name, ok := strings.CutPrefix(path, "/api/")
+	if !ok || !inside {
 		return nil
 	}
 	name, _, _ = strings.Cut(name, "/")
@@ -138,7 +129,8 @@ func (g *generation) apiAt(host, below string) *apiRoute {
 
 // APIOf finds the API that a request is for, and its path there.
 func (s *Server) APIOf(r *http.Request) (api, path string, ok bool) {
-	rt := s.current.Load().apiAt(r.Host, s.below(r.URL.Path))
+	below, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
+	rt := s.current.Load().apiAt(r.Host, below, inside)
 	if rt == nil {
 		return "", "", false
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,7 +76,8 @@ func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
 func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	now := l.current.Load()
 	if len(now.apis) > 0 {
-		if rt := now.apiAt(q.Host, l.below(q.Path)); rt != nil {
+		path, inside := strings.CutPrefix(q.Path, l.cfg.BasePath)
+		if rt := now.apiAt(q.Host, path, inside); rt != nil {
 			return l.answerAPI(rt, now, q, r)
 		}
 	}

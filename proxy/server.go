@@ -214,7 +214,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
-	if rt := s.current.Load().apiAt(r.Host, s.below(r.URL.Path)); rt != nil {
+	if rt := s.current.Load().apiAt(r.Host, path, inside); rt != nil {
 		s.serveThrough(w, r, rt)
 		return
 	}
