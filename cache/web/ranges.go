@@ -130,8 +130,8 @@ func (p Part) Holds(w Wanted) (r Range, ok bool) {
 	return r, p.First <= r.First && r.First <= r.Last && r.Last <= p.Last
 }
 
-// Parts reports whether a stored part has what a request asks for, and may be sent to it.
-func (o *Object) Parts(request http.Header) bool {
+// PartAnswers reports whether a stored part has what a request asks for, and may be sent to it.
+func (o *Object) PartAnswers(request http.Header) bool {
 	wanted, ranged := WantedRange(request)
 	_, holds := o.Part.Holds(wanted)
 	return ranged && holds && IfRange(request, o.Header)

@@ -128,11 +128,20 @@ func Invalidates(method string, status int) bool {
 	return !Safe(method) && status >= 200 && status < 400
 }
 
-// isDisguised reports whether a request has a field that selects the response in the spelling of CGI, where _ and - are the same:
-// what an origin has made of both would be stored for the other one alone.
+// Undisguised is the name of a field for which an origin that knows fields as CGI does, where _ and - are the same, takes this one.
+// false: it has no other.
+func Undisguised(name string) (plain string, ok bool) {
+	if !strings.Contains(name, "_") {
+		return "", false
+	}
+	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")), true
+}
+
+// isDisguised reports whether a request has a field that may be taken for one that selects the response: what an origin has made of
+// both would be stored for the other one alone.
 func isDisguised(request, response http.Header) bool {
 	for name := range request {
-		if strings.Contains(name, "_") && slices.Contains(Selecting(response, nil), http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))) {
+		if plain, ok := Undisguised(name); ok && slices.Contains(Selecting(response, nil), plain) {
 			return true
 		}
 	}

@@ -56,7 +56,7 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 func (f *Foreseen) judge(r *http.Request, q *web.Request, now time.Time) {
 	o := f.Selected
 	f.Verdict = o.Judge(&q.Directives, now)
-	if o.Part != nil && !o.Parts(r.Header) {
+	if o.Part != nil && !o.PartAnswers(r.Header) {
 		f.Verdict, f.Status.Fwd = web.Validate, "partial"
 		if q.OnlyIfCached {
 			f.Refused = http.StatusGatewayTimeout

@@ -118,14 +118,10 @@ func isProxys(name string) bool {
 		web.IsRouting(name) && !strings.Contains(name, "Method")
 }
 
-// isDisguised reports whether a name is that of such a field with _ in the place of a -: origins that know fields by their names in
-// CGI take it for the same, and nobody else does, trusted proxies included.
+// isDisguised reports whether a field may be taken for such a one: trusted proxies send none like it.
 func isDisguised(name string) bool {
-	if !strings.Contains(name, "_") {
-		return false
-	}
-	plain := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
-	return isProxys(plain) || web.IsRouting(plain)
+	plain, ok := web.Undisguised(name)
+	return ok && (isProxys(plain) || web.IsRouting(plain))
 }
 
 // forwarded is the header that goes on to the origin, of a request that is heard, with where it came through.

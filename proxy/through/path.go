@@ -1,0 +1,73 @@
+package through
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// hasDotSegment reports whether a path has a segment . or .., in any spelling: an origin may go up by it, beyond the address
+// of the API, also with parameters behind it, which servlets leave out. Clients resolve them by themselves (RFC 3986, section 5.2.4).
+func hasDotSegment(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	if strings.ContainsAny(path, `%\`) {
+		path = strings.NewReplacer("%2e", ".", "%2E", ".", "%3b", ";", "%3B", ";", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/").Replace(path)
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment, _, _ = strings.Cut(segment, ";"); segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// PathOf is the path of a request at the origin, as it was spelled, with its query: by it the store knows what is kept, below
+// the API's name.
+func (h *Handler) PathOf(r *http.Request) string {
+	path := cutPrefix(spelled(r.URL), h.Prefix)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if query := h.Query.Apply(r.URL.RawQuery); query != "" || r.URL.ForceQuery {
+		path += "?" + query
+	}
+	return path
+}
+
+// spelled is a path as it was written, but for octets that must be escaped. net/url writes a path anew that has some, and / in the place
+// of %2F then.
+func spelled(u *url.URL) string {
+	const allowed = "%/-_.~!$&'()*+,;=:@[]0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	path := u.EscapedPath()
+	if u.RawPath == "" || u.RawPath == path {
+		return path
+	}
+	var b strings.Builder
+	for _, octet := range []byte(u.RawPath) {
+		if strings.IndexByte(allowed, octet) >= 0 {
+			b.WriteByte(octet)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", octet)
+		}
+	}
+	return b.String()
+}
+
+// cutPrefix is an escaped path without a prefix, in any spelling: requests are routed by what it means.
+func cutPrefix(path, prefix string) string {
+	if rest, ok := strings.CutPrefix(path, prefix); ok {
+		return rest
+	}
+	at := 0
+	for range len(prefix) {
+		if strings.HasPrefix(path[min(at, len(path)):], "%") {
+			at += len("%2F") - 1
+		}
+		at++
+	}
+	if meant, err := url.PathUnescape(path[:min(at, len(path))]); err != nil || meant != prefix {
+		return path
+	}
+	return path[at:]
+}
