@@ -59,7 +59,7 @@ func (e *errand) head(ctx context.Context, f *flight) (b *arrival) {
 
 // asked asks the origin, if need be twice.
 func (e *errand) asked(ctx context.Context) (answer, *arrival) {
-	resp, got, err := e.ask(e.traced(ctx), http.MethodGet, e.header(), false)
+	resp, got, err := e.ask(ctx, e.interim(), http.MethodGet, e.header(), false)
 	if err != nil {
 		return e.failed(err), nil
 	}
@@ -144,11 +144,11 @@ func (e *errand) header() http.Header {
 	return h
 }
 
-func (e *errand) traced(ctx context.Context) context.Context {
+func (e *errand) interim() interimFunc {
 	if !e.leads {
-		return ctx
+		return nil
 	}
-	return traced(ctx, e.sendInterim)
+	return e.sendInterim
 }
 
 // failed answers from what is stored where the origin cannot be reached, or says why not. Where all callers have left, nobody

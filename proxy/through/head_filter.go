@@ -3,7 +3,6 @@ package through
 import (
 	"bytes"
 	"net"
-	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 )
@@ -22,13 +21,11 @@ type headFilter struct {
 	err    error  // behind ready
 }
 
-// awaited is a request in whose response the filter of its connection looks for the head.
-func awaited(r *http.Request) *http.Request {
-	return r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		if c, ok := got.Conn.(*headFilter); ok {
-			c.inHead.Store(true)
-		}
-	}}))
+// awaitHead has the filter of a connection look for the head of the response to the request that gets it.
+func awaitHead(got httptrace.GotConnInfo) {
+	if c, ok := got.Conn.(*headFilter); ok {
+		c.inHead.Store(true)
+	}
 }
 
 // Read implements net.Conn. It may wait since before the request was written, so what it has read decides. As a rule that is

@@ -212,7 +212,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 			return nil, &host.ThrottledError{Quota: q.Name(), Wait: q.Wait(now)}
 		}
 	}
-	return c.origin.transport.RoundTrip(awaited(r))
+	return c.origin.transport.RoundTrip(r)
 }
 
 func isTimeout(err error) bool {

@@ -36,7 +36,7 @@ func (c *call) pass() {
 		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
 		c.r.Body = &movingBody{ReadCloser: c.r.Body, control: control, idle: c.Idle}
 	}
-	resp, got, err := c.ask(traced(ctx, c.sendInterim), c.r.Method, c.forwarded(), true)
+	resp, got, err := c.ask(ctx, c.sendInterim, c.r.Method, c.forwarded(), true)
 	if err != nil {
 		c.failPass(&answer{err: err, status: status})
 		return
@@ -94,9 +94,9 @@ func (b *movingBody) Read(p []byte) (n int, err error) {
 }
 
 // ask sends a request to the origin, and returns its response with when it was asked for and received.
-func (c *call) ask(ctx context.Context, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
+func (c *call) ask(ctx context.Context, interim interimFunc, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
 	requested := c.now()
-	resp, err := c.reach(ctx, method, h, body)
+	resp, err := c.reach(traced(ctx, interim), method, h, body)
 	c.endWait()
 	if err != nil {
 		return nil, nil, err
@@ -112,14 +112,22 @@ func (c *call) ask(ctx context.Context, method string, h http.Header, body bool)
 // errNotFinal: what follows on the connection would be taken for something else by who is in front; net/http writes no such status.
 var errNotFinal = errors.New("the origin has answered with a status below 200: it has changed the protocol, for which nobody has asked, or speaks another one")
 
-// traced hands interim responses on, but 100, which net/http sends by itself (RFC 9110, section 15.2).
-func traced(ctx context.Context, interim func(code int, h http.Header)) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-		if code != http.StatusContinue {
-			interim(code, http.Header(h))
+// interimFunc takes an interim response; nil: nobody does.
+type interimFunc func(code int, h http.Header)
+
+// traced is for a request to the origin: heads of responses are looked for, and interim ones handed on, but 100, which net/http
+// sends by itself (RFC 9110, section 15.2).
+func traced(ctx context.Context, interim interimFunc) context.Context {
+	trace := &httptrace.ClientTrace{GotConn: awaitHead}
+	if interim != nil {
+		trace.Got1xxResponse = func(code int, h textproto.MIMEHeader) error {
+			if code != http.StatusContinue {
+				interim(code, http.Header(h))
+			}
+			return nil
 		}
-		return nil
-	}})
+	}
+	return httptrace.WithClientTrace(ctx, trace)
 }
 
 // sendInterim sends an interim response, whose fields are not those of the final one. It is called by another goroutine, and
@@ -237,7 +245,7 @@ func (c *call) tunnel() {
 	proxy := &httputil.ReverseProxy{
 		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			defer c.endWait()
-			return c.sendTo(target, r)
+			return c.sendTo(target, r.WithContext(traced(r.Context(), nil)))
 		}),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			upgrade := p.Out.Header["Upgrade"]

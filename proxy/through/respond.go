@@ -197,7 +197,7 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 		wanted += itoa(rest.Last)
 	}
 	h["Range"], h["If-Range"] = []string{wanted}, []string{a.object.Tag()}
-	resp, got, err := c.ask(c.r.Context(), http.MethodGet, h, false)
+	resp, got, err := c.ask(c.r.Context(), nil, http.MethodGet, h, false)
 	if err != nil {
 		return err
 	}
