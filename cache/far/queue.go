@@ -15,6 +15,7 @@ const (
 	failing             // the record of a failed fill
 	deleting
 	releasing
+	marking // what of the key was there before is gone
 )
 
 // job is one write.
@@ -40,9 +41,9 @@ type job struct {
 	release *job
 }
 
-// deletion reports whether the write deletes a value or, as a release, a lease. It
+// deletion reports whether the write deletes a value or, as a release, a lease, or marks what is gone. It
 // is small and must arrive; values may be dropped.
-func (j *job) deletion() bool { return j.kind == deleting || j.kind == releasing }
+func (j *job) deletion() bool { return j.kind >= deleting }
 
 // same reports whether a deletion has no effect before or behind k.
 func (j *job) same(k *job) bool {
@@ -59,7 +60,7 @@ func (j *job) needless(deletion *job) bool {
 const shardCount = 4
 
 // maxDeletions bounds the deletions of each shard, those to be retried included.
-// Values do not count towards it.
+// Values do not count towards it. Callers can make marks, so these leave half of it to others.
 const maxDeletions = 4096
 
 // queue bounds the waiting writes: values in number and in bytes, deletions in
@@ -104,10 +105,10 @@ func (q *queue) push(j *job) (dropped int) {
 	if q.closed || int64(j.size) > q.maxBytes {
 		return 1
 	}
-	if j.kind == deleting {
+	if j.kind == deleting || j.kind == marking {
 		q.removeWrites(s, j)
 	}
-	if j.deletion() && s.deletions >= maxDeletions {
+	if j.deletion() && s.deletions >= maxDeletions || j.kind == marking && s.deletions >= maxDeletions/2 {
 		return 1
 	}
 	for !j.deletion() && (q.values >= q.maxValues || q.bytes+int64(j.size) > q.maxBytes) {

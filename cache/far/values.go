@@ -230,6 +230,12 @@ func (t *Tier) Delete(key string, created time.Time) {
 	t.push("", &job{kind: deleting, cacheKey: key, created: created})
 }
 
+// Mark is Set for what takes the place of all that was created at that time or before, and is retried until it succeeds. Other
+// instances are told.
+func (t *Tier) Mark(key string, created time.Time, value []byte, ttl time.Duration) {
+	t.push("", &job{kind: marking, cacheKey: key, created: created, announced: true, make: func() ([]byte, time.Duration) { return value, ttl }})
+}
+
 // push queues a write.
 func (t *Tier) push(prefix string, j *job) {
 	j.key, j.at = t.name(prefix, j.cacheKey), time.Now()

@@ -212,7 +212,7 @@ func (w *writer) make(jobs []*job) (sent []*job) {
 }
 
 func (w *writer) makeValue(j *job) {
-	if j.kind != writing || j.value != nil {
+	if j.make == nil {
 		return
 	}
 	entry, ttl := j.make()

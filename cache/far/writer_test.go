@@ -87,7 +87,7 @@ func TestWritesOfAKeyKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestDeletionsArriveAfterTrouble whatever state Redis was in when they were made,
+// TestDeletionsArriveAfterTrouble, and marks, whatever state Redis was in when they were made,
 // and with the queue full of values.
 func TestDeletionsArriveAfterTrouble(t *testing.T) {
 	cases := map[string]struct{ fail, recover func(*redistest.Server) }{
@@ -111,14 +111,26 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 			for i := range 100 {
 				tier.set(fmt.Sprint("more", i), []byte("v"), time.Minute)
 			}
-			for i := range 30 {
+			for i := range 15 {
 				tier.del(fmt.Sprint(i))
+				tier.Mark(fmt.Sprint(i+15), nextDate(), []byte("gone"), time.Minute)
+			}
+			for i := range 30 {
+				tier.set(fmt.Sprint("later", i), []byte("v"), time.Minute)
 			}
 			waittest.Until(t, "trouble", func() bool { return unhealthy(tier) >= 5 })
 			c.recover(server)
 			waittest.Until(t, "the deletions", func() bool {
-				reply := server.Must("EVAL \"local n = 0 for i = 0, 29 do n = n + redis.call('exists', 'sundry:' .. i) end return n\" 0")
+				reply := server.Must("EVAL \"local n = 0 for i = 0, 14 do n = n + redis.call('exists', 'sundry:' .. i) end return n\" 0")
 				return strings.HasPrefix(reply, ":0")
+			})
+			waittest.Until(t, "the marks", func() bool {
+				for i := range 15 {
+					if string(tier.Look(t.Context(), fmt.Sprint(i+15), 0).Value) != "gone" {
+						return false
+					}
+				}
+				return true
 			})
 			waittest.Until(t, "the queue to be empty", empty(tier))
 		})
@@ -167,7 +179,7 @@ func TestDeletionOfAFullRedis(t *testing.T) {
 	waittest.Until(t, "the deletion", func() bool { return tier.Look(t.Context(), "k", 0).Value == nil })
 }
 
-func TestOldDeletionsAreStillCarriedOut(t *testing.T) {
+func TestOldDeletionsAndMarksAreStillCarriedOut(t *testing.T) {
 	server, tier := started(t, unhurried)
 	server.Must("SET sundry:k =00000000000001v")
 	hour := time.Now().Add(-time.Hour)
@@ -175,6 +187,8 @@ func TestOldDeletionsAreStillCarriedOut(t *testing.T) {
 	tier.queue.push(&job{kind: deleting, cacheKey: "k", key: "sundry:k", created: hour, at: hour})
 	waittest.Until(t, "the writes", empty(tier))
 	waittest.Until(t, "the deletion", func() bool { return server.Must("DBSIZE") == ":0\r\n" })
+	tier.queue.push(&job{kind: marking, cacheKey: "m", key: "sundry:m", created: hour, make: ready([]byte("gone"), time.Minute), at: hour})
+	waittest.Until(t, "the mark", func() bool { return string(tier.Look(t.Context(), "m", 0).Value) == "gone" })
 	if n := testutil.ToFloat64(tier.metrics.dropped); n != 1 {
 		t.Errorf("%v dropped", n)
 	}

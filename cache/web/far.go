@@ -21,13 +21,15 @@ import (
 )
 
 // Far is what instances share, as this package uses it: Redis, which only helps. None of its methods returns an error: what
-// cannot be read is a miss, what cannot be written is dropped.
+// cannot be read is a miss, what cannot be written is dropped, or tried again.
 type Far interface {
 	// Look reads a value within a small time budget. No lease is asked for.
 	Look(ctx context.Context, key string, lease time.Duration) entry.Found
 	// Set writes a value created then, unless there is a newer one, and where it replaces one tells all instances of it: see
 	// Replaced. It never blocks. make is called when it is written; 0: it is not.
 	Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration))
+	// Mark is Set of a small value that must arrive.
+	Mark(key string, created time.Time, value []byte, ttl time.Duration)
 }
 
 const (
@@ -295,7 +297,7 @@ func (s *Store) share(key string, o *Object) {
 // shareGone tells the other instances that a URI was purged, by its key or that of a variant.
 func (s *Store) shareGone(farKey string, at time.Time) {
 	if s.Far != nil {
-		s.Far.Set(farKey, at, false, true, 1, func() ([]byte, time.Duration) { return []byte{farGone}, farTime })
+		s.Far.Mark(farKey, at, []byte{farGone}, farTime)
 	}
 }
 

@@ -139,42 +139,6 @@ func TestOneURIIsPurgedOften(t *testing.T) {
 	}
 }
 
-// shelf has what another instance has shared.
-type shelf map[string][]byte
-
-// Look implements Far.
-func (s shelf) Look(_ context.Context, key string, _ time.Duration) entry.Found {
-	return entry.Found{Value: s[key], Answered: true}
-}
-
-// Set implements Far.
-func (s shelf) Set(string, time.Time, bool, bool, int, func() ([]byte, time.Duration)) {}
-
-// TestManyPurgesHideNothing that instances share, and that none of them is about.
-func TestManyPurgesHideNothing(t *testing.T) {
-	s, far := newTestStore(t, 1<<20), shelf{}
-	for key, after := range map[string]int{"/a": 1, "/b": 2} {
-		value, err := encode(object(after, key))
-		if err != nil {
-			t.Fatal(err)
-		}
-		far[s.farKey(key)] = value
-	}
-	s.Far = far
-	for i := range 2 * maxPurges {
-		s.Purge(Purge{At: noon.Add(time.Minute + time.Duration(i)*time.Millisecond), Key: fmt.Sprint("/", i)})
-	}
-	s.Purge(Purge{At: noon.Add(time.Hour), Key: "/b"})
-	for range 2 { // from there, and from here
-		for key, want := range map[string]int{"/a": 1, "/b": 0} {
-			if got := s.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(2*time.Minute)); len(got) != want {
-				t.Errorf("%s: %d are found", key, len(got))
-			}
-		}
-		delete(far, s.farKey("/a"))
-	}
-}
-
 // common is what instances share: what is newest.
 type common map[string]entry.Found
 
@@ -187,6 +151,36 @@ func (c common) Look(_ context.Context, key string, _ time.Duration) entry.Found
 func (c common) Set(key string, created time.Time, _, _ bool, _ int, value func() ([]byte, time.Duration)) {
 	if b, life := value(); life > 0 && created.After(c[key].Created) {
 		c[key] = entry.Found{Value: b, Created: created}
+	}
+}
+
+// Mark implements Far.
+func (c common) Mark(key string, created time.Time, value []byte, life time.Duration) {
+	c.Set(key, created, false, true, 1, func() ([]byte, time.Duration) { return value, life })
+}
+
+// TestManyPurgesHideNothing that instances share, and that none of them is about.
+func TestManyPurgesHideNothing(t *testing.T) {
+	s, far := newTestStore(t, 1<<20), common{}
+	s.Far = far
+	for i := range 2 * maxPurges {
+		s.Purge(Purge{At: noon.Add(time.Minute + time.Duration(i)*time.Millisecond), Key: fmt.Sprint("/", i)})
+	}
+	s.Purge(Purge{At: noon.Add(time.Hour), Key: "/b"})
+	for key, after := range map[string]int{"/a": 1, "/b": 2} {
+		value, err := encode(object(after, key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		far[s.farKey(key)] = entry.Found{Value: value}
+	}
+	for range 2 { // from there, and from here
+		for key, want := range map[string]int{"/a": 1, "/b": 0} {
+			if got := s.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(2*time.Minute)); len(got) != want {
+				t.Errorf("%s: %d are found", key, len(got))
+			}
+		}
+		delete(far, s.farKey("/a"))
 	}
 }
 

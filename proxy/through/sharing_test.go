@@ -285,6 +285,7 @@ func TestAValidationThatIsStaleOnArrival(t *testing.T) {
 
 // slowFar is a far tier of which the first look takes as long as it likes.
 type slowFar struct {
+	closet
 	looks atomic.Int64
 	hold  chan struct{}
 }
@@ -297,14 +298,11 @@ func (f *slowFar) Look(context.Context, string, time.Duration) entry.Found {
 	return entry.Found{Answered: true}
 }
 
-// Set implements web.Far.
-func (f *slowFar) Set(string, time.Time, bool, bool, int, func() ([]byte, time.Duration)) {}
-
 // TestWhatWasStoredMeanwhileIsNotAskedForAgain by a caller who looked before.
 func TestWhatWasStoredMeanwhileIsNotAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newWorld(t, answers(200, "max-age=60", "answer"))
-		far := &slowFar{hold: make(chan struct{})}
+		far := &slowFar{closet: closet{}, hold: make(chan struct{})}
 		s.store.Far = far
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -359,6 +357,11 @@ func (f closet) Set(key string, created time.Time, _, _ bool, _ int, value func(
 	if b, ttl := value(); ttl > 0 && created.After(f[key].Created) {
 		f[key] = entry.Found{Value: b, Created: created}
 	}
+}
+
+// Mark implements web.Far.
+func (f closet) Mark(key string, created time.Time, value []byte, ttl time.Duration) {
+	f.Set(key, created, false, true, 1, func() ([]byte, time.Duration) { return value, ttl })
 }
 
 // TestWhatIsOutdatedDoesNotComeBack from what instances share, once an answer says so, also where another variant is newer.
