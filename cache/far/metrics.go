@@ -53,7 +53,7 @@ func newMetrics(t *Tier, reg prometheus.Registerer) *tierMetrics {
 	register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_entries",
 		Help: "Queued writes of entries."}, func() float64 { all, _ := t.queue.waiting(); return float64(all) })
 	register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_deletes",
-		Help: "Queued deletions and releases of leases, which are never dropped, including those that failed and are retried."},
+		Help: "Queued deletions, marks of what APIs' callers have purged, and releases of leases, including those that failed and are retried."},
 		func() float64 { _, deletions := t.queue.waiting(); return float64(deletions) })
 	register.NewGaugeFunc(breakerOpen("read", t.reads))
 	register.NewGaugeFunc(breakerOpen("write", t.writes))

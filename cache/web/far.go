@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -64,6 +65,8 @@ type shared struct {
 	Tags       []string            `json:"tags,omitempty"`
 	Generation uint64              `json:"generation"`
 	Origin     string              `json:"origin,omitempty"`
+	// Lifetime is shorter than the response says where it was purged softly.
+	Lifetime *time.Duration `json:"lifetime,omitempty"`
 }
 
 // encode is the value of an object.
@@ -71,7 +74,7 @@ func encode(o *Object) ([]byte, error) {
 	header, octets := textual(o.Header)
 	head, err := json.Marshal(&shared{
 		Status: o.Status, Header: header, Octets: octets, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected,
-		Part: o.Part, Tags: o.Tags, Generation: o.generation, Origin: o.origin,
+		Part: o.Part, Tags: o.Tags, Generation: o.generation, Origin: o.origin, Lifetime: &o.Lifetime,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
@@ -132,6 +135,9 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	r := Response{Status: s.Status, Header: s.Header, Requested: s.Requested.Add(off), Received: s.Received.Add(off)}
 	t := TermsOf(&r, rules)
 	t.Born = s.Born.Add(off)
+	if s.Lifetime != nil {
+		t.Lifetime = min(t.Lifetime, *s.Lifetime)
+	}
 	return &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Part: s.Part, Tags: s.Tags,
 		selecting: SelectingKey(s.Selected, s.Names), origin: s.Origin, generation: s.Generation}, nil
 }
@@ -152,24 +158,43 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, rules
 	if s.Far == nil {
 		return v
 	}
-	doubt, selected := s.doubt.Load(), v.Select(request, rules.Languages)
-	if selected != nil && selected.Left(now) > 0 && !selected.doubtful(doubt) {
+	known, selected := s.knowledge(key), v.Select(request, rules.Languages)
+	if selected != nil && selected.Left(now) > 0 && !selected.doubtful(known.outage) {
 		return v
 	}
 	o, answered := s.look(ctx, key, s.farKey(key), rules)
 	if answered && selected != nil {
-		selected.verified.Store(doubt) // nothing newer is known; of others this look says nothing
+		known.note(selected) // nothing newer is known; of others this look says nothing
 	}
 	if o == nil {
 		return s.unpurged(key, v)
 	}
-	v = s.found(key, s.ofGeneration(key, v, o), o)
+	v = s.found(key, s.ofGeneration(key, v, o), o, known)
 	if !o.Selects(request) && len(o.Names) > 0 {
 		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, SelectingKey(request, o.Names)), rules); o != nil {
-			v = s.found(key, v, o)
+			v = s.found(key, v, o, known)
 		}
 	}
 	return s.unpurged(key, v)
+}
+
+// knowledge is what was known of replacements before a look.
+type knowledge struct {
+	outage, replaced int64
+	now              *atomic.Int64 // replaced may be more now
+}
+
+func (s *Store) knowledge(key string) knowledge {
+	now := &s.replaced[s.hash(key)%locks]
+	return knowledge{s.doubt.Load(), now.Load(), now}
+}
+
+// note notes that an object is the newest as far as the look tells. What was told since may be of a newer one.
+func (k knowledge) note(o *Object) {
+	o.verified.Store(k.outage)
+	if k.now.Load() != k.replaced {
+		o.verified.Store(-1)
+	}
 }
 
 // Ready is what of a URI answers a request at now that has no field but those by which it selects: fresh, whole, and certainly
@@ -206,14 +231,14 @@ func (s *Store) ofGeneration(key string, v Variants, o *Object) Variants {
 }
 
 // found keeps an object of another instance, and is the variants with it: memory may have no room for it.
-func (s *Store) found(key string, v Variants, o *Object) Variants {
+func (s *Store) found(key string, v Variants, o *Object, known knowledge) Variants {
 	for _, old := range v {
 		if old.Selects(o.Selected) && (old.Requested.After(o.Requested.Add(ClockSkew)) || old.is(o)) {
 			return v
 		}
 	}
-	o.verified.Store(s.doubt.Load())
 	s.put(key, o, ClockSkew)
+	known.note(o)
 	return s.with(v, o)
 }
 
@@ -227,7 +252,7 @@ func (o *Object) is(other *Object) bool {
 func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (o *Object, answered bool) {
 	found := s.Far.Look(ctx, farKey, 0)
 	if len(found.Value) == 1 && found.Value[0] == farGone {
-		s.gone(key, found.Created)
+		s.gone(key, found.Created.Add(ClockSkew))
 		return nil, found.Answered
 	}
 	if found.Value == nil {
@@ -260,6 +285,7 @@ func (s *Store) Replaced(farKey string, created time.Time) {
 	if !ours {
 		return
 	}
+	s.replaced[s.hash(key)%locks].Add(1)
 	for _, o := range s.Get(key) {
 		if o.Requested.Before(created.Add(ClockSkew)) {
 			o.verified.Store(-1)

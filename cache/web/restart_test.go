@@ -27,6 +27,23 @@ func TestARestartKeepsOctets(t *testing.T) {
 	}
 }
 
+// TestASoftPurgeOutlivesARestart, here and for who finds what was purged in Redis.
+func TestASoftPurgeOutlivesARestart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	s, again := newTestStore(t, 1<<20), newTestStore(t, 1<<20)
+	s.Put("x/a", object(1, "body", "Cache-Control: max-age=1000"))
+	s.Purge(Purge{At: noon.Add(10 * time.Second), Soft: true})
+	if _, err := s.WriteFile(file); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if left := again.Get("x/a")[0].Left(noon.Add(10 * time.Second)); left > 0 {
+		t.Errorf("it is fresh for %v", left)
+	}
+}
+
 // TestARestartKeepsResponses, as they were, in their order, once.
 func TestARestartKeepsResponses(t *testing.T) {
 	file, rules := filepath.Join(t.TempDir(), "file"), func(key string) *Rules {

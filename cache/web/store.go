@@ -27,7 +27,8 @@ type Store struct {
 	seed  maphash.Seed
 	locks [locks]sync.Mutex
 
-	doubt atomic.Int64 // how many outages there were in which replacements may have been missed
+	doubt    atomic.Int64        // how many outages there were in which replacements may have been missed
+	replaced [locks]atomic.Int64 // how many it was told of, by key
 
 	mu   sync.Mutex
 	uris uriPurges

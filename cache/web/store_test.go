@@ -226,6 +226,70 @@ func TestWhatAnotherInstanceRemoved(t *testing.T) {
 	}
 }
 
+// told is what instances share, of which another one replaces something behind each of the first looks.
+type told struct {
+	common
+	behind []func()
+	looks  int
+}
+
+// Look implements Far.
+func (f *told) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
+	found := f.common.Look(ctx, key, lease)
+	if f.looks++; f.looks <= len(f.behind) {
+		f.behind[f.looks-1]()
+	}
+	return found
+}
+
+// TestReplacedBehindALook is looked for again, be it that the look has found something or not.
+func TestReplacedBehindALook(t *testing.T) {
+	for name, here := range map[string]bool{"nothing newer was found": true, "one was found": false} {
+		t.Run(name, func(t *testing.T) {
+			one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), &told{common: common{}}
+			one.Far, two.Far = far.common, far
+			one.Put("/x", object(0, "old"))
+			if here {
+				two.Find(t.Context(), "/x", fields("X-A: 1"), &usualRules, noon)
+				two.Missed()
+				far.looks = 0
+			}
+			far.behind = []func(){func() {
+				one.Put("/x", object(10, "new"))
+				two.Replaced(two.farKey("/x"), noon.Add(10*time.Second))
+			}}
+			for _, want := range []string{"old", "new", "new"} {
+				if v := two.Find(t.Context(), "/x", fields("X-A: 1"), &usualRules, noon.Add(20*time.Second)); len(v) != 1 || string(v[0].Body) != want {
+					t.Errorf("%s, expected %s", v[0].Body, want)
+				}
+			}
+			if far.looks != 2 {
+				t.Errorf("%d looks", far.looks)
+			}
+		})
+	}
+}
+
+// TestAPurgeElsewhereAllowsForClocks, by which instances may differ.
+func TestAPurgeElsewhereAllowsForClocks(t *testing.T) {
+	s, far := newTestStore(t, 1<<20), common{}
+	s.Far = far
+	far.Mark(s.farKey("/x"), noon, []byte{farGone}, farTime)
+	s.put("/x", object(0, "just before, by a clock that is ahead").later(ClockSkew/2), 0)
+	s.put("/y", object(0, "other").later(ClockSkew/2), 0)
+	s.Missed()
+	for key, want := range map[string]int{"/x": 0, "/y": 1} {
+		if v := s.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(time.Second)); len(v) != want {
+			t.Errorf("%s: %d are found", key, len(v))
+		}
+	}
+}
+
+func (o *Object) later(d time.Duration) *Object {
+	o.Requested = o.Requested.Add(d)
+	return o
+}
+
 // TestVariantsLeaveRoom for what else is asked for.
 func TestVariantsLeaveRoom(t *testing.T) {
 	s, err := NewStore(StoreConfig{Memory: 8 << 20, Variants: 50})

@@ -9,6 +9,7 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/entry"
+	"sundry/cache/far"
 	"sundry/cache/policy"
 	"sundry/cache/web"
 	"sundry/proxy/admin"
@@ -90,7 +91,7 @@ func (s *server) catchUp(ctx context.Context) {
 // inSyncOnly is the far tier for an instance that may not know every purge: while it
 // does not, nothing is read, because an entry in Redis may have been purged.
 type inSyncOnly struct {
-	cache.Remote
+	*far.Tier
 	inSync func() bool
 }
 
@@ -99,7 +100,7 @@ func (p inSyncOnly) Look(ctx context.Context, key string, lease time.Duration) e
 	if !p.inSync() {
 		return entry.Found{}
 	}
-	return p.Remote.Look(ctx, key, lease)
+	return p.Tier.Look(ctx, key, lease)
 }
 
 // inSync reports whether this instance is in sync with the stored settings.
