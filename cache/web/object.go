@@ -32,6 +32,21 @@ type Object struct {
 	verified atomic.Int64
 	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.
 	failed atomic.Int64
+	// outdated: see Outdate.
+	outdated atomic.Bool
+}
+
+// Outdate notes that the origin gave another response when it was validated, which is not kept. So none takes its place, and it is not
+// served for as long as that takes any more; it still is where the origin is in trouble.
+func (o *Object) Outdate() { o.outdated.Store(true) }
+
+// Judge is Terms.Judge, and heeds Outdate.
+func (o *Object) Judge(request *Directives, now time.Time) Verdict {
+	v := o.Terms.Judge(request, now)
+	if v == ReuseAndRefresh && o.outdated.Load() && !request.OnlyIfCached {
+		return Validate
+	}
+	return v
 }
 
 // restTime is how long an object rests whose validation has failed.

@@ -214,32 +214,67 @@ func TestTheOriginDoesNotChangeTheProtocol(t *testing.T) {
 	})
 }
 
-// TestARefreshThatIsNotKeptEnds: nobody reads its body.
+// TestARefreshThatIsNotKeptEnds: nobody reads its body. What it was to refresh is outdated, so later callers wait for the origin.
 func TestARefreshThatIsNotKeptEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var under atomic.Int64
-		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("X-First") != "" {
-				w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=3600")
-				fmt.Fprint(w, "small")
-				return
-			}
-			under.Add(1)
-			defer under.Add(-1)
-			w.Header().Set("Cache-Control", "no-store")
-			_, _ = io.Copy(w, io.LimitReader(zeros{}, 20<<20))
+	const size = 20 << 20
+	for name, row := range map[string]struct {
+		control string
+		length  bool
+	}{
+		"not storable":                        {"no-store", true},
+		"not storable, of no length":          {"no-store", false},
+		"larger than what is kept":            {"max-age=60", true},
+		"larger than what is kept, no length": {"max-age=60", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var under atomic.Int64
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					if r.Header.Get("X-First") != "" {
+						w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=3600, stale-if-error=3600")
+						fmt.Fprint(w, "small")
+						return
+					}
+					under.Add(1)
+					defer under.Add(-1)
+					w.Header().Set("Cache-Control", row.control)
+					if row.length {
+						w.Header().Set("Content-Length", fmt.Sprint(size))
+					}
+					_, _ = io.Copy(w, io.LimitReader(zeros{}, size))
+				})
+				s.get("/a", "X-First: 1")
+				time.Sleep(10 * time.Second)
+				if a := s.get("/a"); a.body != "small" {
+					t.Fatalf("%d bytes before the refresh", len(a.body))
+				}
+				synctest.Wait()
+				if n := under.Load(); n != 0 {
+					t.Errorf("%d answers that nobody reads are under way", n)
+				}
+				if a := s.get("/a"); len(a.body) != size {
+					t.Errorf("%d bytes once it is outdated", len(a.body))
+				}
+			})
 		})
-		s.get("/a", "X-First: 1")
-		time.Sleep(10 * time.Second)
-		for range 20 {
-			if a := s.get("/a"); a.body != "small" {
-				t.Fatalf("%d bytes", len(a.body))
-			}
-			time.Sleep(time.Second)
+	}
+}
+
+// TestTheLargestBodyIsKept, also where its length is not known and nobody reads it.
+func TestTheLargestBodyIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=10, stale-while-revalidate=3600")
+			_, _ = io.Copy(w, io.LimitReader(zeros{}, 1<<20))
+		}, func(s *Settings) { s.Most = 1 << 20 })
+		s.get("/a")
+		time.Sleep(15 * time.Second)
+		s.get("/a")
+		synctest.Wait()
+		if a := s.get("/a"); !strings.Contains(a.header.Get("Cache-Status"), "hit; ttl=10") {
+			t.Error(a.header)
 		}
-		if n := under.Load(); n > 1 {
-			t.Errorf("%d answers that nobody reads are under way", n)
-		}
+		s.wantCalls(2)
 	})
 }
 

@@ -229,7 +229,11 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	}
 	t := web.TermsOf(got, &e.Rules)
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
-	b.keeps = mayStore && resp.ContentLength <= e.Most
+	fits := resp.ContentLength <= e.Most
+	b.keeps = mayStore && fits
+	if e.stored != nil && !(fits && web.Storable(&web.Request{}, got, &t, &e.Rules)) {
+		e.stored.Outdate()
+	}
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = b.keeps
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
@@ -251,7 +255,7 @@ func (b *arrival) read() {
 	}
 	var keep func(body []byte)
 	if b.keeps {
-		keep = func(body []byte) { b.keep(f.answer.object, body) }
+		keep = func(body []byte) { b.keep(f, body) }
 	}
 	f.answer.spool.Close(b.copyBody(f.answer.spool, b.resp, keep, f.cancel))
 }
@@ -283,11 +287,19 @@ func (e *errand) window(length int64, shared bool) int64 {
 	case length > e.Most:
 		return shareWindow
 	}
-	return max(e.Most, streamWindow)
+	return max(e.Most+1, streamWindow) // or one that nobody reads could not be seen to be longer
 }
 
-// keep stores a response with its body; of a 206, as much as it has.
-func (e *errand) keep(o *web.Object, body []byte) {
+// keep stores a response with its body; of a 206, as much as it has. nil: the body is too long.
+func (b *arrival) keep(f *flight, body []byte) {
+	e, o := b.errand, f.answer.object
+	if body == nil {
+		f.unkeep()
+		if e.stored != nil {
+			e.stored.Outdate()
+		}
+		return
+	}
 	if n := o.Header.Get("Content-Length"); n != "" && n != itoa(int64(len(body))) && o.Status != http.StatusPartialContent {
 		return // put together of parts that are none of it
 	}
@@ -306,7 +318,8 @@ func (e *errand) keep(o *web.Object, body []byte) {
 var errIdle = errors.New("the body stands still")
 
 // copyBody reads a body to its end. One that stands still for longer than Idle, be it that nobody reads it, is given up.
-// Unless nil, keep is called with one that is whole before anybody gets its last byte: who has that finds it kept.
+// Unless nil, keep is called with one that is whole before anybody gets its last byte: who has that finds it kept; or with nil, once
+// it is longer than what is kept.
 func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []byte), giveUp func()) error {
 	timer := time.AfterFunc(h.Idle, h.panics.Func(panics.Fill, func() {
 		to.Close(errIdle)
@@ -321,6 +334,10 @@ func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []
 		n, err := resp.Body.Read(room)
 		timer.Reset(h.Idle)
 		length += int64(n)
+		if keep != nil && length > h.Most {
+			keep(nil)
+			keep = nil
+		}
 		if keep != nil && (errors.Is(err, io.EOF) || err == nil && length == resp.ContentLength) {
 			if body, whole := to.Completed(n); whole {
 				keep(body)

@@ -57,6 +57,9 @@ func (c *call) pass() {
 	var keep func(body []byte)
 	if keeps {
 		keep = func(body []byte) {
+			if body == nil {
+				return // too long
+			}
 			kept := a.object.With(body, nil)
 			kept.Requested = got.Received.Add(time.Millisecond) // it is what the method has led to
 			c.put(c.key, kept)
