@@ -19,8 +19,10 @@ func TestPURGEWithFilesOfAPIs(t *testing.T) {
 	purge := func(path, field string) (int, string) {
 		r, _ := http.NewRequestWithContext(t.Context(), "PURGE", p.admin+path, http.NoBody)
 		r.Header.Set("Accept-Language", "en")
-		if name, value, ok := strings.Cut(field, ": "); ok {
-			r.Header.Set(name, value)
+		for line := range strings.SplitSeq(field, "\n") {
+			if name, value, ok := strings.Cut(line, ": "); ok {
+				r.Header.Add(name, value)
+			}
 		}
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -39,6 +41,8 @@ func TestPURGEWithFilesOfAPIs(t *testing.T) {
 		{"/", "Surrogate-Key: all", `"entries":1,`, http.StatusOK, 1},
 		{"/", "Cache-Tags: all", "Cache-Tags: expected Cache-Tag or Surrogate-Key", http.StatusBadRequest, 0},
 		{"/api/weather/a", "Xkey: all", "Xkey: expected Cache-Tag or Surrogate-Key", http.StatusBadRequest, 0},
+		{"/", "Cache-Tag: all\nCache-Tag: other", "a tag without spaces and commas", http.StatusBadRequest, 0},
+		{"/", "Surrogate-Key: all other", "a tag without spaces and commas", http.StatusBadRequest, 0},
 		{"/api/weather/a", "", `"entries":1,`, http.StatusOK, 1},
 		{"/a", "", "/api/weather/ (weather)", http.StatusNotFound, 0},
 		{"/a", "", "Host: news.example.org (news)", http.StatusNotFound, 0},

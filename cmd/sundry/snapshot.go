@@ -125,10 +125,11 @@ func (s *server) rulesOf(key string) *web.Rules {
 	return nil
 }
 
-// writeAPIs writes what is kept of APIs, when no more requests come.
+// writeAPIs writes what is kept of APIs, when no more requests come. A process that has taken over meanwhile would read it at its
+// own next start, when it no longer holds.
 func (s *server) writeAPIs() {
 	file := s.apisFile()
-	if s.snapshot == nil || file == "" || len(s.front.Catalog().APIs) == 0 {
+	if s.snapshot == nil || file == "" || s.config.ReusePort || len(s.front.Catalog().APIs) == 0 {
 		return
 	}
 	if n, err := s.store.WriteFile(file); err != nil {

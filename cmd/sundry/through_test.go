@@ -313,6 +313,15 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 		t.Errorf("the file would be read after a crash: %v", err)
 	}
 	p.end()
+	env["SUNDRY_REUSE_PORT"] = "true"
+	serveWith(t, env, "--to", origin).end()
+	if _, err := os.Stat(env["SUNDRY_CACHE_SNAPSHOT"] + "-apis"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file would be read after a process that had taken over: %v", err)
+	}
+	delete(env, "SUNDRY_REUSE_PORT")
+	p = serveWith(t, env, "--to", origin)
+	mustGet(t, p.public+"/a")
+	p.end()
 	other, asked := counting(t)
 	p = serveWith(t, env, "--to", other)
 	if mustGet(t, p.public+"/a"); asked.Load() != 1 {

@@ -202,8 +202,8 @@ func (a *api) purgeByMethod(r *http.Request) (any, error) {
 	}
 	name, path, ok := a.Resolve(r)
 	of, soft := selection{url: path}, r.Header.Get("Soft-Purge") == "1"
-	if tag := cmp.Or(r.Header.Get("Cache-Tag"), r.Header.Get("Surrogate-Key")); tag != "" {
-		of = selection{tag: tag}
+	if tags := strings.Join(slices.Concat(r.Header["Cache-Tag"], r.Header["Surrogate-Key"]), ","); tags != "" {
+		of = selection{tag: tags} // several are refused
 	}
 	switch {
 	case ok:

@@ -231,7 +231,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
 	fits := resp.ContentLength <= e.Most
 	b.keeps = mayStore && fits
-	if e.stored != nil && !(fits && web.Storable(&web.Request{}, got, &t, &e.Rules)) {
+	if e.stored != nil && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
 		e.stored.Outdate()
 	}
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), status: e.status, trailer: &resp.Trailer}

@@ -384,6 +384,12 @@ func TestBodiesGoBothWaysWithTrailers(t *testing.T) {
 			t.Error(err)
 		}
 		w.Header().Set("X-Sum", fmt.Sprint(n))
+		w.Header().Set(http.TrailerPrefix+"X-Removed", "secret")
+	}, func(s *Settings) {
+		s.Response = func(h http.Header) {
+			h.Del("X-Removed")
+			h.Set("X-Set", "once")
+		}
 	})
 	body := strings.Repeat("x", 3<<20)
 	resp, err := s.do(http.MethodPost, "/echo?a=1", body)
@@ -392,7 +398,7 @@ func TestBodiesGoBothWaysWithTrailers(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
-	if err != nil || string(got) != body || resp.Trailer.Get("X-Sum") != fmt.Sprint(len(body)) {
+	if err != nil || string(got) != body || len(resp.Trailer) != 1 || resp.Trailer.Get("X-Sum") != fmt.Sprint(len(body)) {
 		t.Errorf("%d bytes, %v, trailer %v", len(got), err, resp.Trailer)
 	}
 }

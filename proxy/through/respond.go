@@ -218,8 +218,12 @@ func (c *call) sendTrailer(a *answer) {
 	if a.trailer == nil {
 		return
 	}
-	for name, lines := range *a.trailer {
-		c.w.Header()[http.TrailerPrefix+name] = lines
+	changed := a.trailer.Clone()
+	c.Response(changed)
+	for name := range *a.trailer {
+		if lines, ok := changed[name]; ok { // what is added is in the head
+			c.w.Header()[http.TrailerPrefix+name] = lines
+		}
 	}
 }
 
