@@ -274,6 +274,25 @@ func TestTheOldestMakeRoom(t *testing.T) {
 	}
 }
 
+// TestMarksOfNothingAreForgottenSoon: callers can make as many as they like.
+func TestMarksOfNothingAreForgottenSoon(t *testing.T) {
+	server, tier := started(t, unhurried)
+	const long, short = 24 * time.Hour, 10 * time.Minute
+	tier.set("kept", []byte("value"), time.Hour)
+	waittest.Until(t, "the value", empty(tier))
+	for range 2 {
+		tier.Mark("kept", nextDate(), []byte("g"), long)
+		tier.Mark("new", nextDate(), []byte("g"), long)
+		waittest.Until(t, "the marks", empty(tier))
+		for key, want := range map[string]time.Duration{"kept": long, "new": short} {
+			var left int64
+			if _, err := fmt.Sscanf(server.Must("PTTL sundry:"+key), ":%d", &left); err != nil || left > want.Milliseconds() || left < want.Milliseconds()-60_000 {
+				t.Errorf("the mark of what was %s lives for %d ms, %v", key, left, err)
+			}
+		}
+	}
+}
+
 // TestPutBackBehindDeletions: what could not be sent gets behind none that makes it needless,
 // and ends none.
 func TestPutBackBehindDeletions(t *testing.T) {

@@ -137,7 +137,11 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	if j.announced {
 		announce = 1
 	}
-	args := []any{opWrite, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce}
+	op := opWrite
+	if j.kind == marking {
+		op = opMark
+	}
+	args := []any{op, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce}
 	if r := j.release; r != nil {
 		keys, args = append(keys, r.key), append(args, r.token, endedKind+r.cacheKey)
 	}

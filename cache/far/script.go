@@ -7,15 +7,20 @@ import (
 // What a write asks of the script.
 const (
 	opWrite   = "write"
+	opMark    = "mark"
 	opDelete  = "delete"
 	opRelease = "release"
 )
+
+// markOfNothing is for how many milliseconds a mark lives where there was nothing: longer than a fill may take that began before it.
+const markOfNothing = "600000"
 
 // writeScript carries out what replaces or removes something, because only Redis can
 // compare and write at once. It is one script for all, so that one round trip more is enough
 // for a Redis that does not know it.
 //
 //	write KEY value ttl channel name announce → when the newer entry was created that stays; 0: none
+//	mark, with the same                       → the same; where nothing was there but a mark, it is forgotten sooner
 //	delete KEY created                        → 0; deletes an entry created then or before
 //	release KEY token channel message         → 0; deletes the lease if it has the token
 //
@@ -69,7 +74,11 @@ local result = {0, now, 0}
 if lasting and kind ~= "=" or lasting == (kind == "=") and created <= there then
 	result[1] = there
 else
-	redis.call("set", key, value, "px", ARGV[3])
+	local ttl = ARGV[3]
+	if op == "` + opMark + `" and (there < 0 or redis.call("strlen", key) == #value) then
+		ttl = math.max(` + markOfNothing + `, redis.call("pttl", key))
+	end
+	redis.call("set", key, value, "px", ttl)
 	if ARGV[5] ~= "" and (ARGV[6] ~= "0" or there >= 0) then
 		result[3] = announce(ARGV[4], "` + replacedKind + `" .. string.format("%.0f", created) .. " " .. ARGV[5])
 	end
