@@ -79,6 +79,7 @@ type sent struct {
 	whole, body  string
 	language     string
 	asked, known time.Time
+	first        time.Time // asked, but where net/http has asked again over another connection
 }
 
 // versioned is an origin whose resources change, and which remembers all that it has said.
@@ -90,6 +91,7 @@ type versioned struct {
 	slow      time.Duration             // before the head
 	drip      time.Duration             // before the body
 	troubles  map[string][][2]time.Time // from when to when it failed or was slow
+	dropped   map[string]time.Time      // when a caller's request first came that got no answer
 }
 
 // language is what the origin takes a preference for.
@@ -132,7 +134,7 @@ func (o *versioned) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	time.Sleep(slow)
 	if mode == modeDrops {
-		panic(http.ErrAbortHandler)
+		o.drop(r.Header.Get("X-Req"), asked)
 	}
 	s := o.answer(r, asked, mode)
 	maps.Copy(w.Header(), s.header)
@@ -152,6 +154,16 @@ func (o *versioned) serve(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, s.body[half:])
 }
 
+// drop gives no answer.
+func (o *versioned) drop(asker string, asked time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, again := o.dropped[asker]; !again {
+		o.dropped[asker] = asked
+	}
+	panic(http.ErrAbortHandler)
+}
+
 // answer makes a response, and remembers it.
 func (o *versioned) answer(r *http.Request, asked time.Time, mode byte) *sent {
 	o.mu.Lock()
@@ -162,7 +174,10 @@ func (o *versioned) answer(r *http.Request, asked time.Time, mode byte) *sent {
 		res.version++
 	}
 	asker, _ := strconv.Atoi(r.Header.Get("X-Req"))
-	s := &sent{resource: *res, id: len(o.log) + 1, asker: asker, path: r.URL.Path, method: r.Method, request: r.Header.Clone(), asked: asked, known: time.Now(), language: language(r.Header)}
+	s := &sent{resource: *res, id: len(o.log) + 1, asker: asker, path: r.URL.Path, method: r.Method, request: r.Header.Clone(), asked: asked, known: time.Now(), first: asked, language: language(r.Header)}
+	if first, again := o.dropped[r.Header.Get("X-Req")]; again {
+		s.first = first
+	}
 	o.log = append(o.log, s)
 	h := http.Header{"X-Id": {strconv.Itoa(s.id)}}
 	s.header = h

@@ -69,7 +69,7 @@ func (m *moves) resource(all []terms) *resource {
 // play plays a game, and returns how many answers were given without the origin.
 func play(t *testing.T, data []byte) (hits int) {
 	m := &moves{data}
-	g := &game{t: t, origin: &versioned{resources: map[string]*resource{}, troubles: map[string][][2]time.Time{}}, purged: map[string]time.Time{}, softened: map[string]time.Time{}}
+	g := &game{t: t, origin: &versioned{resources: map[string]*resource{}, troubles: map[string][][2]time.Time{}, dropped: map[string]time.Time{}}, purged: map[string]time.Time{}, softened: map[string]time.Time{}}
 	for i := range 3 {
 		g.origin.resources[fmt.Sprint("/", i)] = m.resource(allTerms())
 	}
@@ -331,7 +331,7 @@ func (q *question) isFresh(said *sent, t *terms, a *asked, troubled bool) error 
 	born := said.known.Add(-said.known.Sub(said.asked) - time.Duration(said.age)*sec)
 	if lines, ok := a.header["Age"]; ok {
 		age, err := strconv.Atoi(lines[0])
-		if least, most := int(q.start.Sub(born)/sec), int(q.end.Sub(born)/sec); err != nil || age < least || age > most {
+		if least, most := int(q.start.Sub(born)/sec), int(q.end.Sub(born.Add(said.first.Sub(said.asked)))/sec); err != nil || age < least || age > most {
 			return fmt.Errorf("its age is %d to %d", least, most)
 		}
 	} else if q.start.After(said.known) {
