@@ -184,25 +184,33 @@ func (v Variants) Select(request http.Header, languages bool) *Object {
 	return nil
 }
 
-// Tags are the entity tags of all complete variants, each once.
-func (v Variants) Tags() []string {
+// Tags are the entity tags of the variants that an origin may name as the answer to a request that selects none of them, each once.
+func (v Variants) Tags(request http.Header) []string {
 	var tags []string
 	for _, o := range v {
-		if tag := o.Tag(); tag != "" && o.Part == nil && !slices.Contains(tags, tag) {
+		if tag := o.Tag(); o.mayAnswer(request) && !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}
 	}
 	return tags
 }
 
-// Tagged is the variant with a tag; nil: none.
-func (v Variants) Tagged(tag string) *Object {
+// Tagged is the variant that an origin has named by its tag; nil: none.
+func (v Variants) Tagged(tag string, request http.Header) *Object {
 	for _, o := range v {
-		if tag != "" && opaque(o.Tag()) == opaque(tag) && o.Part == nil {
+		if o.Tag() == tag && o.mayAnswer(request) {
 			return o
 		}
 	}
 	return nil
+}
+
+// mayAnswer reports whether an origin may name a variant for a request that does not select it. It must be whole, and have a strong
+// tag: a weak one is often that of each coding. Many origins compare tags before they choose a coding, so that must be the same.
+func (o *Object) mayAnswer(request http.Header) bool {
+	coding := []string{"Accept-Encoding"}
+	return o.Part == nil && isStrong(o.Tag()) &&
+		(!slices.Contains(o.Names, coding[0]) || SelectingKey(request, coding) == SelectingKey(o.Selected, coding))
 }
 
 // With is the variants with one more, in the place of those that the same requests select: at most that many, and at most that many

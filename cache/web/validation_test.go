@@ -49,6 +49,13 @@ func TestValidatorsOfARequest(t *testing.T) {
 func TestUpdated(t *testing.T) {
 	stored := fields("Age: 7", "A: 1", "B: 1", "Content-Length: 5", "Content-Type: text/plain", "Content-Encoding: gzip")
 	got := Updated(stored, fields("A: 2", "C: 3", "Content-Length: 0", "Content-Type: x/y", "Content-Encoding: br", "Content-Range: x", "Age: 1"))
+	weak := fields("Etag: W/\"a\"", "Content-Encoding: gzip")
+	if tag := Updated(weak, fields("Etag: \"a\"")).Get("Etag"); tag != `W/"a"` {
+		t.Errorf("%s of what was compressed on its way", tag)
+	}
+	if tag := Updated(weak, fields("Etag: W/\"b\"")).Get("Etag"); tag != `W/"b"` {
+		t.Errorf("%s, but the origin says another one", tag)
+	}
 	want := fields("Age: 1", "A: 2", "B: 1", "C: 3", "Content-Length: 5", "Content-Type: text/plain", "Content-Encoding: gzip")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

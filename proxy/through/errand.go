@@ -131,7 +131,7 @@ func (e *errand) header() http.Header {
 	case e.stored != nil:
 		web.AddValidators(h, e.stored.Header, nil)
 	case len(e.variants) > 0:
-		if tags := e.variants.Tags(); len(tags) > 0 {
+		if tags := e.variants.Tags(e.r.Header); len(tags) > 0 {
 			web.AddValidators(h, nil, tags)
 		}
 	case e.prefix != nil:
@@ -178,7 +178,7 @@ func (e *errand) validated(got *web.Response) (a answer, ok bool) {
 		}
 		return e.update(e.stored, got), true
 	case got.Status == http.StatusNotModified && len(e.variants) > 0:
-		if o := e.variants.Tagged(got.Header.Get("Etag")); o != nil {
+		if o := e.variants.Tagged(got.Header.Get("Etag"), e.r.Header); o != nil {
 			return e.update(o, got), true
 		}
 	case e.stored != nil && web.StatusIsTrouble(got.Status) && e.stored.Usable(false, e.now()):
