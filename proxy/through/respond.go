@@ -35,7 +35,7 @@ func (c *call) respond(a *answer) {
 		c.w.WriteHeader(http.StatusNotModified)
 	case o.Part != nil && ranged:
 		c.respondPart(a, wanted)
-	case o.Status == http.StatusOK && ranged && c.r.Method == http.MethodGet && web.IfRange(c.r.Header, o.Header) && c.length(a) >= 0:
+	case o.Status == http.StatusOK && ranged && c.r.Method == http.MethodGet && web.IfRange(c.r.Header, o.Header) && c.length(a) > 0:
 		c.respondRange(a, wanted)
 	default:
 		c.w.WriteHeader(o.Status)
