@@ -419,3 +419,27 @@ func TestALateAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEarlyAnswer, to a request whose body has not been read: nothing of that body is a request.
+func TestAnEarlyAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Connection", "close")
+			fmt.Fprint(w, r.URL.Path)
+		})
+		c, err := s.front.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		go func() {
+			const inner = "GET /inner HTTP/1.1\r\nHost: x\r\n\r\n"
+			fmt.Fprintf(c, "POST /outer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 100_000*len(inner), strings.Repeat(inner, 100_000))
+		}()
+		all, _ := io.ReadAll(c) // or it is reset
+		if answers := strings.Count(string(all), "HTTP/1.1"); answers != 1 || !strings.HasSuffix(string(all), "/outer") {
+			t.Errorf("%d answers: %.500s", answers, all)
+		}
+		s.wantCalls(1)
+	})
+}
