@@ -239,6 +239,10 @@ func (s *Spool) Next(offset int64) (b []byte, wait <-chan struct{}, err error) {
 		}
 		return b, nil, nil
 	case !s.ended:
+		if offset > s.fastest { // the beginning of a range, for which the writer must not wait until somebody has read up to there
+			s.fastest = offset
+			s.signal()
+		}
 		return nil, s.wait(), nil
 	case s.err != nil:
 		return nil, nil, s.err

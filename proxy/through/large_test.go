@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sundry/upstreams/lib/longtest"
@@ -248,4 +249,23 @@ func TestTheFirstByteForAFollower(t *testing.T) {
 		t.Errorf("the first byte after %s", took[len(took)/2])
 	}
 	s.wantCalls(1)
+}
+
+// TestARangeOfALargeBodyThatComesWhole, as from an origin that has no ranges: up to there nobody reads it.
+func TestARangeOfALargeBodyThatComesWhole(t *testing.T) {
+	for _, control := range []string{"max-age=60", "private"} {
+		synctest.Test(t, func(t *testing.T) {
+			const length = 24 << 20
+			s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", control)
+				w.Header().Set("Content-Length", fmt.Sprint(length))
+				_, _ = io.CopyN(w, zeros{}, length)
+			})
+			for range 2 {
+				if a := s.get("/a", fmt.Sprintf("Range: bytes=%d-", length-10)); a.err != nil || len(a.body) != 10 {
+					t.Errorf("%s: %d bytes after %v: %v", control, len(a.body), a.took, a.err)
+				}
+			}
+		})
+	}
 }
