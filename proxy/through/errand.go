@@ -100,14 +100,16 @@ func (e *errand) rests() bool {
 }
 
 // astray reports whether an answer is to the conditions that the origin was asked with and of no use: a 304 about something
-// else than is stored, or a part that does not go on where what is stored ends.
+// else than is stored, or a part that does not go on where what is stored ends, be it that nothing does.
 func (e *errand) astray(got *web.Response) bool {
 	switch {
 	case got.Status == http.StatusNotModified:
 		return e.stored != nil || len(e.variants) > 0
 	case got.Status == http.StatusPartialContent && e.prefix != nil:
 		part := e.prefix.Part
-		return part.Total < 0 || !web.Continues(e.prefix.Tag(), web.Range{First: part.Last + 1, Last: -1}, part.Total, got.Header)
+		return !web.Continues(e.prefix.Tag(), web.Range{First: part.Last + 1, Last: -1}, part.Total, got.Header)
+	case got.Status == http.StatusRequestedRangeNotSatisfiable:
+		return e.prefix != nil // nobody has asked for a range
 	}
 	return false
 }

@@ -220,7 +220,8 @@ func (c *call) partial(o *web.Object) {
 		return
 	}
 	e := &errand{call: c, status: web.CacheStatus{Fwd: "partial"}}
-	if _, ranged := web.WantedRange(c.r.Header); !ranged && o.Part.First == 0 && o.Judge(&c.q.Directives, c.began) == web.Reuse {
+	_, ranged := web.WantedRange(c.r.Header)
+	if begins := o.Part.First == 0 && o.Part.Last+1 < o.Part.Total; !ranged && begins && o.Judge(&c.q.Directives, c.began) == web.Reuse {
 		e.prefix = o
 	}
 	c.fly(e)

@@ -399,3 +399,29 @@ func TestWhatIsOutdatedDoesNotComeBack(t *testing.T) {
 		})
 	}
 }
+
+// TestAPartThatGoesOnNowhere is no beginning to complete: who asks for all gets it.
+func TestAPartThatGoesOnNowhere(t *testing.T) {
+	for name, of := range map[string]string{"it is all": "0123456789", "all is shorter now": "01"} {
+		for _, tag := range []string{"", `"1"`} {
+			synctest.Test(t, func(t *testing.T) {
+				body := "0123456789"
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=60")
+					w.Header().Set("Etag", tag)
+					delete(r.Header, "If-Range") // not all know it
+					http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body))
+				})
+				for _, wanted := range []string{"bytes=0-4", "bytes=0-"} {
+					s.get("/"+wanted, "Range: "+wanted)
+				}
+				body = of
+				for _, path := range []string{"/bytes=0-4", "/bytes=0-"} {
+					if a := s.get(path); a.status != http.StatusOK || a.body != of {
+						t.Errorf("%s, tag %s, %s: %d %q", name, tag, path, a.status, a.body)
+					}
+				}
+			})
+		}
+	}
+}
