@@ -39,7 +39,7 @@ func Storable(q *Request, r *Response, t *Terms, rules *Rules) bool {
 // forbids is what forbids to store a response, the first of the reasons.
 func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, forbidden bool) {
 	switch {
-	case r.Status < 200 || r.Status == http.StatusNotModified:
+	case r.Status < 200 || r.Status == http.StatusNotModified || r.Status == http.StatusRequestedRangeNotSatisfiable:
 		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status), true
 	case t.MustUnderstand && !understood(r.Status):
 		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status), true

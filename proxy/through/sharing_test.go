@@ -425,3 +425,20 @@ func TestAPartThatGoesOnNowhere(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSuchRange is an answer to who has asked for it alone, however long it says that it is fresh.
+func TestNoSuchRange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			if r.Header.Get("Range") != "" {
+				w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			}
+			fmt.Fprint(w, r.Header.Get("Range"))
+		})
+		s.get("/a", "Range: bytes=100-")
+		if a := s.get("/a"); a.status != http.StatusOK {
+			t.Errorf("%d %v", a.status, a.header)
+		}
+	})
+}
