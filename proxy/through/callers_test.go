@@ -443,3 +443,24 @@ func TestAnEarlyAnswer(t *testing.T) {
 		s.wantCalls(1)
 	})
 }
+
+// TestAnOfferOfHTTP2, as curl --http2 and Java make with each request, changes nothing, and the origin does not hear of it: it would take
+// any request that follows in it.
+func TestAnOfferOfHTTP2(t *testing.T) {
+	for _, connection := range []string{"Upgrade, HTTP2-Settings", "upgrade"} {
+		for _, offer := range []string{"h2c", "H2C", "websocket, h2c"} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=60")
+					fmt.Fprint(w, r.Header["Upgrade"])
+				})
+				for range 2 {
+					if a := s.get("/a", "Connection: "+connection, "Upgrade: "+offer, "Http2-Settings: AAMAAABk"); a.body != "[]" {
+						t.Errorf("%s: %d %s", offer, a.status, a.body)
+					}
+				}
+				s.wantCalls(1)
+			})
+		}
+	}
+}

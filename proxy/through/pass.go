@@ -227,9 +227,11 @@ func (c *call) partial(o *web.Object) {
 	c.fly(e)
 }
 
-// isUpgrade reports whether a request wants another protocol on its connection.
+// isUpgrade reports whether a request wants another protocol on its connection. HTTP/2 is none: clients offer it by the way (RFC 9113,
+// section 3.1), and what an origin got in it would be requests past everything that bounds and changes them.
 func isUpgrade(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.Header.Get("Upgrade") != "" && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
+	to := strings.ToLower(strings.Join(r.Header["Upgrade"], ","))
+	return r.Method == http.MethodGet && to != "" && !strings.Contains(to, "h2c") && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
 }
 
 // roundTripper is an http.RoundTripper.
