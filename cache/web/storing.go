@@ -59,11 +59,17 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 		return words.Say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明保鲜期"), true
 	case variesByAnything(r.Header):
 		return words.Say("of Vary: *", "声明了 Vary: *"), true
+	case q.Header[callersField] == nil && slices.Contains(Selecting(r.Header, rules.Ignored), callersField):
+		return words.Say("of Vary: X-Forwarded-For, which differs from caller to caller", "声明了 Vary: X-Forwarded-For，而它因来访者而异"), true
 	case isDisguised(q.Header, r.Header):
 		return words.Say("the request has a field of Vary with _ in the place of -, which an origin may take for it", "请求中有 Vary 所列的字段，但以 _ 代替了 -，源站可能把两者混为一谈"), true
 	}
 	return why, false
 }
+
+// callersField has where a request comes from. The origin is sent it of each caller, also of those who are not heard about it and
+// could not be told apart by it.
+const callersField = "X-Forwarded-For"
 
 // mayLast reports whether a response says for how long it is fresh, or need not.
 func mayLast(r *Response, t *Terms, rules *Rules) bool {

@@ -35,3 +35,14 @@ func TestWhereARequestComesFrom(t *testing.T) {
 		s.wantCalls(calls)
 	}
 }
+
+// TestAnswersForWhereACallerIs are for that caller: who is not heard about where he is has no field that tells him from others.
+func TestAnswersForWhereACallerIs(t *testing.T) {
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Vary", "X-Forwarded-For")
+	})
+	s.get("/")
+	s.get("/")
+	s.wantCalls(2)
+}
