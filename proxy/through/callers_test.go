@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"net/url"
 	"runtime"
 	"strconv"
@@ -462,5 +464,34 @@ func TestAnOfferOfHTTP2(t *testing.T) {
 				s.wantCalls(1)
 			})
 		}
+	}
+}
+
+// TestHintsAreChangedLikeAnswers: what the file removes is for nobody.
+func TestHintsAreChangedLikeAnswers(t *testing.T) {
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Inner", "secret")
+		w.Header().Set("Link", "</a>")
+		w.WriteHeader(http.StatusEarlyHints)
+	}, func(s *Settings) { s.Response = func(h http.Header) { h.Del("X-Inner") } })
+	hints := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(_ int, h textproto.MIMEHeader) error {
+		hints++
+		if h.Get("Link") == "" || h.Get("X-Inner") != "" {
+			t.Error(h)
+		}
+		return nil
+	}})
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.front.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if hints != 1 {
+		t.Errorf("%d hints", hints)
 	}
 }

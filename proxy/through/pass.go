@@ -142,6 +142,7 @@ func (c *call) sendInterim(code int, h http.Header) {
 	if c.over || !c.r.ProtoAtLeast(1, 1) {
 		return
 	}
+	c.Response(h)
 	own := c.w.Header()
 	maps.Copy(own, h)
 	c.w.WriteHeader(code)
