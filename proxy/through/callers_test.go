@@ -19,6 +19,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/upstreams/host"
 )
 
 // validatable has one version, which it tells by its tag, whatever is asked of it.
@@ -494,4 +496,41 @@ func TestHintsAreChangedLikeAnswers(t *testing.T) {
 	if hints != 1 {
 		t.Errorf("%d hints", hints)
 	}
+}
+
+// TestALongUploadIsNoProbe: while it lasts, others get through to an origin that was away.
+func TestALongUploadIsNoProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+		var away atomic.Bool
+		transport := s.h.origin.transport.(*http.Transport)
+		dial := transport.DialContext
+		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if away.Load() {
+				return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+			}
+			return dial(ctx, network, address)
+		}
+		var hosts host.Hosts
+		s.h.origin.targets[0].Host = hosts.Get("origin.test")
+		away.Store(true)
+		for i := range 30 {
+			time.Sleep(2 * time.Second)
+			s.get(fmt.Sprint("/", i))
+		}
+		away.Store(false)
+		time.Sleep(time.Minute)
+		for range 2 {
+			c, err := s.front.dial(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			fmt.Fprint(c, "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nbegin")
+		}
+		time.Sleep(5 * time.Second)
+		if a := s.get("/a"); a.status != http.StatusOK {
+			t.Errorf("%d while others send", a.status)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"sundry/cache/web"
@@ -185,9 +186,14 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 		return c.roundTrip(target, r)
 	}
 	client, _ := c.Caller(c.r)
-	_, done, err := target.Host.Enter(r.Context(), host.Caller{Key: maphash.String(o.seed, r.URL.Path), Client: maphash.Comparable(o.seed, client)})
+	within, report, err := target.Host.Enter(r.Context(), host.Caller{Key: maphash.String(o.seed, r.URL.Path), Client: maphash.Comparable(o.seed, client)})
 	if err != nil {
 		return nil, fmt.Errorf("host %s: %w", target.URL.Host, err)
+	}
+	var once sync.Once
+	done := func(h host.Health) { once.Do(func() { report(h) }) }
+	if r.Body != nil { // as long as it is sent, nobody else would get through to a host that is probed
+		defer context.AfterFunc(within, func() { done(host.Ignored) })()
 	}
 	resp, err := c.roundTrip(target, r)
 	switch {
