@@ -34,7 +34,7 @@ func (c *call) pass() {
 	if c.r.ContentLength != 0 {
 		control := http.NewResponseController(&c.w)
 		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
-		c.r = c.r.WithContext(ctx) // net/http looks at the body of its own one for whether the next request lies behind it
+		c.r = c.r.WithContext(ctx)     // net/http looks at the body of its own one for whether the next request lies behind it
 		c.r.Body = &movingBody{ReadCloser: c.r.Body, control: control, idle: c.Idle}
 	}
 	resp, got, err := c.ask(ctx, c.sendInterim, c.r.Method, c.forwarded(), true)
