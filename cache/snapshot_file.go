@@ -78,16 +78,13 @@ func (s *Snapshot) checkOwn() error {
 	return nil
 }
 
-// openRegular opens a file to read it, and does not wait for the other end of a pipe.
+// openRegular opens a file to read it, unless it is something else, such as a pipe.
 func openRegular(name string) (*os.File, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
+	f, err := durable.Open(name)
+	if errors.Is(err, durable.ErrNotRegular) {
 		return nil, fmt.Errorf("%w: it is left as it is", errForeign)
 	}
-	return os.Open(name) //nolint:gosec // the operator names the file
+	return f, err
 }
 
 // tidy removes what writers that were killed have left, and makes sure that a snapshot can

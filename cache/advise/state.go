@@ -50,7 +50,8 @@ func (o *Observer) WriteFile(name string) error {
 	if name == "" {
 		return nil
 	}
-	if old, err := os.ReadFile(name); err == nil && len(old) > 0 && !bytes.HasPrefix(old, []byte(stateKind[:len(stateKind)-2])) { //nolint:gosec // the operator names the file
+	old, err := durable.ReadFile(name)
+	if errors.Is(err, durable.ErrNotRegular) || err == nil && len(old) > 0 && !bytes.HasPrefix(old, []byte(stateKind[:len(stateKind)-2])) {
 		return fmt.Errorf("%s: %w", name, ErrForeign)
 	}
 	var all []kept
@@ -91,7 +92,7 @@ func (o *Observer) ReadFile(name string, now time.Time) error {
 	case !info.Mode().IsRegular() || info.Size() > maxState:
 		return fmt.Errorf("%s: %w", name, ErrForeign)
 	}
-	b, err := os.ReadFile(name) //nolint:gosec // the operator names the file
+	b, err := durable.ReadFile(name)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,37 @@ package durable
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 )
+
+// ErrNotRegular is returned for what is no regular file, such as a pipe or a directory.
+var ErrNotRegular = errors.New("expected a regular file")
+
+// Open opens a file to read it. It does not wait for the other end of a pipe, nor read a device, which has no end.
+func Open(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w", name, ErrNotRegular)
+	}
+	return os.Open(name) //nolint:gosec // the operator names the file
+}
+
+// ReadFile reads a file as Open opens it.
+func ReadFile(name string) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	return io.ReadAll(f)
+}
 
 // Prefix is how the names of the temporary files for a file begin. They are beside it;
 // those that are there after a crash are of no use.

@@ -1,10 +1,29 @@
 package durable
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
+
+// TestOnlyRegularFilesAreRead: nobody waits for the other end of a pipe.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{pipe, dir} {
+		if _, err := ReadFile(name); !errors.Is(err, ErrNotRegular) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := ReadFile(filepath.Join(dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
 
 // TestWriteFile: the new content takes the place of the old one, and nothing else is left.
 func TestWriteFile(t *testing.T) {

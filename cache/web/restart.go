@@ -65,7 +65,7 @@ func writeObject(w io.Writer, key string, o *Object) error {
 // any more), removes the file, and returns how many objects that are. Without a file there are none. What is behind a damage
 // is lost.
 func (s *Store) ReadFile(name string, rules func(key string) *Rules, since time.Time) (n int, err error) {
-	f, err := os.Open(name) //nolint:gosec // the operator names it
+	f, err := durable.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -326,6 +327,24 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 	p = serveWith(t, env, "--to", other)
 	if mustGet(t, p.public+"/a"); asked.Load() != 1 {
 		t.Error("what another API has answered is taken for this one's")
+	}
+}
+
+// TestPipesInThePlaceOfWhatIsKept keep no instance from starting and ending.
+func TestPipesInThePlaceOfWhatIsKept(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "snapshot")
+	for _, ending := range []string{"", "-apis", ".advice", ".status", ".marks"} {
+		if err := syscall.Mkfifo(file+ending, 0o600); err != nil {
+			t.Skip(err)
+		}
+	}
+	origin, _ := counting(t)
+	p := serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}, "--to", origin)
+	mustGet(t, p.public+"/a")
+	p.end()
+	if log := p.stderr.String(); strings.Count(log, "expected a regular file") < 3 {
+		t.Errorf("the log says\n%s", log)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"sync"
 	"time"
 
@@ -51,7 +50,7 @@ func (f *File) load() ([]byte, error) {
 	if f.Path == "" {
 		return f.mem, nil
 	}
-	b, err := os.ReadFile(f.Path)
+	b, err := durable.ReadFile(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"sundry/cache/durable"
 	"sundry/cache/far"
@@ -42,7 +41,7 @@ func OfFleet(ctx context.Context, tier *far.Tier) (Secret, error) {
 
 // OfFile returns the secret in a file, which is written unless it is there.
 func OfFile(file string) (Secret, error) {
-	text, err := os.ReadFile(file) //nolint:gosec // beside one that the operator names
+	text, err := durable.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		text = newSecret()
 		err = durable.WriteFile(file, text)
