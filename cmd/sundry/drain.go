@@ -43,11 +43,15 @@ func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 		s.log.Error("stopped at once by a second signal", "connections", open)
 		return errors.Join(errUrgent, adminServer.Close())
 	}
-	return errors.Join(err, s.finishAdmin(urgent, adminServer))
+	closed := s.finishAdmin(urgent, adminServer)
+	if err == nil && closed == nil { // or requests are under way that may change what APIs answer, or purge it
+		await(ctx, s.leave(ctx, panics.Snapshot, func(context.Context) { s.writeAPIs() }))
+	}
+	return errors.Join(err, closed)
 }
 
 // finish closes the public listener and waits for its connections, and for what is
-// kept over a restart.
+// kept over a restart but of APIs.
 func (s *server) finish(ctx context.Context, publicServer *public) error {
 	if err := publicServer.listener.Refuse(); err != nil {
 		s.log.Warn("the public listener could not be closed", "error", err)
@@ -61,15 +65,7 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 		s.leave(ctx, panics.History, s.front.LeaveStatus),
 	}
 	err := publicServer.shutDown(ctx)
-	if err == nil { // or requests are under way that may change what APIs answer
-		kept = append(kept, s.leave(ctx, panics.Snapshot, func(context.Context) { s.writeAPIs() }))
-	}
-	for _, done := range kept {
-		select {
-		case <-done:
-		case <-ctx.Done():
-		}
-	}
+	await(ctx, kept...)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", publicServer.listener.Connections())
 	}
@@ -85,6 +81,16 @@ func (s *server) leave(ctx context.Context, task panics.Task, do func(context.Co
 		do(ctx)
 	})
 	return done
+}
+
+// await waits for all that is left, or for the end of ctx.
+func await(ctx context.Context, left ...<-chan struct{}) {
+	for _, done := range left {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // finishAdmin closes the admin listener last, so that metrics can be read until

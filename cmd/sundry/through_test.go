@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -345,6 +347,45 @@ func TestPipesInThePlaceOfWhatIsKept(t *testing.T) {
 	p.end()
 	if log := p.stderr.String(); strings.Count(log, "expected a regular file") < 3 {
 		t.Errorf("the log says\n%s", log)
+	}
+}
+
+// TestARestartForgetsTheLastPurge: one that is answered when no more connections come to the admin listener.
+func TestARestartForgetsTheLastPurge(t *testing.T) {
+	t.Parallel()
+	origin, calls := counting(t)
+	env := map[string]string{"SUNDRY_CACHE_SNAPSHOT": filepath.Join(t.TempDir(), "snapshot")}
+	p := serveWith(t, env, "--to", origin)
+	mustGet(t, p.public+"/a")
+	address := strings.TrimPrefix(p.admin, "http://")
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const order = `{"endpoint":"api","mode":"hard"}`
+	_, _ = fmt.Fprintf(c, "POST /admin/api/purge HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", address, len(order))
+	in := bufio.NewReader(c)
+	if line, err := in.ReadString('\n'); !strings.Contains(line, "100") {
+		t.Fatal(line, err)
+	}
+	p.stop()
+	waittest.Until(t, "no more connections to it", func() bool {
+		other, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = other.Close()
+		}
+		return err != nil
+	})
+	_, _ = fmt.Fprint(c, order)
+	_, _ = in.ReadString('\n') // the empty line that ends the interim answer
+	if line, err := in.ReadString('\n'); !strings.Contains(line, "200") {
+		t.Fatal(line, err)
+	}
+	p.end()
+	p = serveWith(t, env, "--to", origin)
+	if mustGet(t, p.public+"/a"); calls.Load() != 2 {
+		t.Errorf("%d calls: what was purged came back", calls.Load())
 	}
 }
 
