@@ -63,8 +63,8 @@ func writeObject(w io.Writer, key string, o *Object) error {
 
 // ReadFile keeps what a file has that was asked for after since and is under the rules of its API (nil: there is no such API
 // any more), removes the file, and returns how many objects that are. Without a file there are none. What is behind a damage
-// is lost.
-func (s *Store) ReadFile(name string, rules func(key string) *Rules, since time.Time) (n int, err error) {
+// is lost, and what came after now, where the clock was set back: it would be fresh for too long, and out of the reach of purges.
+func (s *Store) ReadFile(name string, rules func(key string) *Rules, since, now time.Time) (n int, err error) {
 	f, err := durable.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
@@ -96,7 +96,7 @@ func (s *Store) ReadFile(name string, rules func(key string) *Rules, since time.
 		if under == nil {
 			continue
 		}
-		if o, err := decode(value, time.Time{}, under); err == nil && o.Requested.After(since) && s.put(key, o, 0) {
+		if o, err := decode(value, time.Time{}, under); err == nil && o.Requested.After(since) && !o.Received.After(now) && s.put(key, o, 0) {
 			n++
 		}
 	}

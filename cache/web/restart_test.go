@@ -17,7 +17,7 @@ func TestARestartKeepsOctets(t *testing.T) {
 	if _, err := s.WriteFile(file); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}); n != 1 || err != nil {
+	if n, err := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}, noon.Add(time.Hour)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	for _, kept := range []*Store{s, again} {
@@ -70,7 +70,7 @@ func TestARestartKeepsResponses(t *testing.T) {
 	}
 	again := newTestStore(t, 1<<20)
 	again.Purge(Purge{At: noon.Add(time.Hour), Key: "x/b"})
-	if n, err := again.ReadFile(file, rules, noon.Add(2*time.Second)); n != 2 || err != nil {
+	if n, err := again.ReadFile(file, rules, noon.Add(2*time.Second), noon.Add(time.Hour)); n != 2 || err != nil {
 		t.Error(n, err)
 	}
 	if stored(again, "x/a", "1") != "new x/a" || stored(again, "x/a", "2") != "other" || stored(again, "x/b", "1") != "" || stored(again, "gone/a", "1") != "" {
@@ -80,7 +80,7 @@ func TestARestartKeepsResponses(t *testing.T) {
 	if o, was := again.Get("x/a").Select(one, false), s.Get("x/a").Select(one, false); o.Tag() != was.Tag() || !o.Born.Equal(was.Born) || o.Tags[0] != "t" {
 		t.Errorf("%+v", o)
 	}
-	if n, err := again.ReadFile(file, rules, time.Time{}); n != 0 || err != nil {
+	if n, err := again.ReadFile(file, rules, time.Time{}, noon.Add(time.Hour)); n != 0 || err != nil {
 		t.Error("read once more", n, err)
 	}
 	for at := 0; at < len(whole); at += 7 { // cut off or damaged anywhere, nothing comes that was not there
@@ -89,12 +89,27 @@ func TestARestartKeepsResponses(t *testing.T) {
 				t.Fatal(err)
 			}
 			third := newTestStore(t, 1<<20)
-			if n, err := third.ReadFile(file, rules, time.Time{}); n > 3 || n > 2 && err == nil && len(damaged) == len(whole) { // a cut between two is none that can be seen
+			if n, err := third.ReadFile(file, rules, time.Time{}, noon.Add(time.Hour)); n > 3 || n > 2 && err == nil && len(damaged) == len(whole) { // a cut between two is none that can be seen
 				t.Errorf("%d responses, %v, of what was damaged at %d", n, err, at)
 			}
 			if body := stored(third, "x/a", "1"); body != "" && body != "new x/a" {
 				t.Errorf("%q of what was damaged at %d", body, at)
 			}
 		}
+	}
+}
+
+// TestARestartAfterTheClockWasSetBack keeps nothing of the future.
+func TestARestartAfterTheClockWasSetBack(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	s, again := newTestStore(t, 1<<20), newTestStore(t, 1<<20)
+	s.Put("x/before", object(0, "body"))
+	s.Put("x/after", object(2, "body"))
+	if _, err := s.WriteFile(file); err != nil {
+		t.Fatal(err)
+	}
+	n, err := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}, noon.Add(time.Second))
+	if n != 1 || err != nil || stored(again, "x/after", "1") != "" {
+		t.Error(n, err)
 	}
 }

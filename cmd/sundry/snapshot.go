@@ -108,7 +108,7 @@ func (s *server) readAPIs() {
 	if file == "" {
 		return
 	}
-	n, err := s.store.ReadFile(file, s.rulesOf, s.replicator.DropsKnownSince())
+	n, err := s.store.ReadFile(file, s.rulesOf, s.replicator.DropsKnownSince(), time.Now())
 	if err != nil {
 		s.log.Warn("not all that was kept of APIs could be read", "read", n, "error", err)
 	} else if n > 0 {
