@@ -74,7 +74,8 @@ func (s *Store) ReadFile(name string, rules func(key string) *Rules, since, now 
 	}
 	defer func() { _ = f.Close() }() // read only
 	if err := os.Remove(name); err != nil {
-		return 0, fmt.Errorf("responses of APIs: %w", err)
+		_ = os.Truncate(name, 0) // which is as good, where only the directory cannot be written
+		return 0, fmt.Errorf("responses of APIs: remove the file before the next start, which would bring back what is purged until then: %w", err)
 	}
 	r := &restartReader{Reader: bufio.NewReaderSize(f, 1<<20), left: math.MaxInt64}
 	if info, err := f.Stat(); err == nil {

@@ -113,3 +113,32 @@ func TestARestartAfterTheClockWasSetBack(t *testing.T) {
 		t.Error(n, err)
 	}
 }
+
+// TestARestartBringsNothingBackLater: where the file cannot be removed, because its directory cannot be written, it is emptied.
+func TestARestartBringsNothingBackLater(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	s, rules := newTestStore(t, 1<<20), func(string) *Rules { return &usualRules }
+	s.Put("x/a", object(0, "body"))
+	if _, err := s.WriteFile(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a directory is entered
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) //nolint:gosec // as above
+	if tmp, err := os.CreateTemp(dir, ""); err == nil {
+		t.Skip("this user may write everywhere: ", tmp.Close())
+	}
+	for range 2 {
+		if n, err := newTestStore(t, 1<<20).ReadFile(file, rules, time.Time{}, noon.Add(time.Hour)); n != 0 || err == nil {
+			t.Error(n, err)
+		}
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // as above
+		t.Fatal(err)
+	}
+	if n, _ := newTestStore(t, 1<<20).ReadFile(file, rules, time.Time{}, noon.Add(time.Hour)); n != 0 {
+		t.Errorf("%d responses, of which some may have been purged", n)
+	}
+}
