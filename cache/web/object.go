@@ -120,6 +120,9 @@ func (o *Object) Weight() int {
 	return n
 }
 
+// asInJSON is a text as JSON keeps it, which has no octets that are no UTF-8.
+func asInJSON(text string) string { return string([]rune(text)) }
+
 // NewObject makes the object of a response to a request, whose header it takes over, without what may not be kept.
 func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object {
 	o := &Object{Response: *r, Terms: *t, Names: withRouting(Selecting(r.Header, rules.Ignored), request), origin: rules.Origin}
@@ -136,7 +139,7 @@ func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object
 	o.selecting = SelectingKey(o.Selected, o.Names)
 	for _, name := range rules.Tags {
 		for _, m := range r.Header[name] {
-			o.Tags = append(o.Tags, strings.FieldsFunc(m, func(c rune) bool { return c == ',' || c == ' ' })...)
+			o.Tags = append(o.Tags, strings.FieldsFunc(asInJSON(m), func(c rune) bool { return c == ',' || c == ' ' })...)
 		}
 		delete(o.Header, name)
 	}

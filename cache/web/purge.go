@@ -29,7 +29,7 @@ func ParsePurge(api, text string) (Purge, error) {
 		return p, nil
 	}
 	if tag, ok := strings.CutPrefix(text, wordTag); ok && tag != "" && !strings.ContainsAny(tag, " ,") {
-		p.Tag, p.Prefix = tag, api+"/"
+		p.Tag, p.Prefix = asInJSON(tag), api+"/"
 		return p, nil
 	}
 	return Purge{}, ErrPurge

@@ -24,6 +24,27 @@ func TestPurgesAsTexts(t *testing.T) {
 	}
 }
 
+// TestATagThatIsNoUTF8 is the same one for a purge when it has been in a file or in Redis, as JSON, as that purge may have been.
+func TestATagThatIsNoUTF8(t *testing.T) {
+	const octets, inJSON = "\xd0\xc2a", "\ufffd\ufffda"
+	kept := object(0, "1", "Cache-Tag: "+octets)
+	value, err := encode(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := decode(value, time.Time{}, &usualRules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range []string{octets, inJSON} {
+		p, err := ParsePurge("x", "tag "+tag)
+		p.At = noon.Add(time.Hour)
+		if err != nil || !p.Covers("x/a", kept) || !p.Covers("x/a", again) {
+			t.Errorf("%q: %+v %v, of %q and %q", tag, p, err, kept.Tags, again.Tags)
+		}
+	}
+}
+
 // TestASoftPurgeOutlivesTheMemoryOfURIs: what instances share of before is stale whenever it is found.
 func TestASoftPurgeOutlivesTheMemoryOfURIs(t *testing.T) {
 	s := newTestStore(t, 1<<20)
