@@ -123,10 +123,10 @@ func TestARestartBringsNothingBackLater(t *testing.T) {
 	if _, err := s.WriteFile(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a directory is entered
+	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) }) //nolint:gosec // as above
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	if tmp, err := os.CreateTemp(dir, ""); err == nil {
 		t.Skip("this user may write everywhere: ", tmp.Close())
 	}
@@ -135,7 +135,7 @@ func TestARestartBringsNothingBackLater(t *testing.T) {
 			t.Error(n, err)
 		}
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // as above
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if n, _ := newTestStore(t, 1<<20).ReadFile(file, rules, time.Time{}, noon.Add(time.Hour)); n != 0 {
