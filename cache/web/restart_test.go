@@ -36,7 +36,7 @@ func TestASoftPurgeOutlivesARestart(t *testing.T) {
 	if _, err := s.WriteFile(file); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}); n != 1 || err != nil {
+	if n, err := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}, noon.Add(time.Hour)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if left := again.Get("x/a")[0].Left(noon.Add(10 * time.Second)); left > 0 {

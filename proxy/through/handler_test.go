@@ -355,7 +355,7 @@ func TestRangesOfWhatIsStored(t *testing.T) {
 		}
 	})
 	for range 2 { // clients ask for the beginning of everything, and take 416 for an error
-		if resp, _ := s.get("/empty", "Range: bytes=0-99"); resp.StatusCode != 200 {
+		if resp, _ := s.get("/empty", "Range: bytes=0-99"); resp.StatusCode != http.StatusOK {
 			t.Errorf("%d for a range of nothing", resp.StatusCode)
 		}
 	}
