@@ -238,3 +238,31 @@ func TestAPurgeWhileRedisIsAwayIsCarriedOut(t *testing.T) {
 		t.Errorf("ttl %s, sequence %s and %s", ttl, one.sequence(), two.sequence())
 	}
 }
+
+// TestAStartDoesNotServeWhatWasPurgedLongAgo: Redis still has what was purged by its tag, and the settings no longer say so.
+func TestAStartDoesNotServeWhatWasPurgedLongAgo(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	origin, calls := counting(t)
+	dir := t.TempDir()
+	write(t, dir, "news.yaml", "version: 1\nname: news\nproxy: {to: '"+origin+"'}\n")
+	one := serveWith(t, onlyIn(t, "sfz"), "--catalog", dir, "--redis", patient(redis.URL()))
+	mustGet(t, one.public+"/api/news/front")
+	waittest.Until(t, "the response in Redis", func() bool { return redis.Must("EXISTS sundry:/web:news/front") == ":1\r\n" })
+	one.order("purge", `{"endpoint":"news","mode":"hard","tag":"front"}`)
+	for i := range 260 { // more than the settings and their audit log hold
+		one.order("purge", fmt.Sprintf(`{"endpoint":"news","mode":"hard","url":"/other/%d"}`, i))
+	}
+	before := calls.Load()
+	two := serveWith(t, onlyIn(t, "sfz"), "--catalog", dir, "--redis", patient(redis.URL()))
+	if mustGet(t, two.public+"/api/news/front"); calls.Load() != before+1 {
+		t.Error("what was purged is served out of Redis")
+	}
+	waittest.Until(t, "the new response in Redis", func() bool {
+		return strings.Contains(redis.Must("GET sundry:/web:news/front"), fmt.Sprintf("key= %d", before+1))
+	})
+	three := serveWith(t, onlyIn(t, "sfz"), "--catalog", dir, "--redis", patient(redis.URL()))
+	if mustGet(t, three.public+"/api/news/front"); calls.Load() != before+1 {
+		t.Error("what was asked for since is not served out of Redis")
+	}
+}

@@ -27,7 +27,7 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
-		Store: store, Check: s.validate, Purge: s.purge, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log, Panics: s.panics,
+		Store: store, Check: s.validate, Purge: s.purge, Unknown: s.distrust, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log, Panics: s.panics,
 	})
 	s.autopilot = autopilot.New(autopilot.Config{
 		Endpoints: s.piloted, Step: s.observer.Step, Replicator: s.replicator, Registerer: reg, Log: s.log,
@@ -138,6 +138,10 @@ type compiled struct {
 	settings map[string]map[string]string
 	set      *catalog.Catalog
 }
+
+// distrust keeps what other instances share of APIs from being used that may have been purged before then, such as by its tag:
+// Redis still has it, and only those that were told know better.
+func (s *server) distrust(before time.Time) { s.store.Purge(web.Purge{At: heard(before)}) }
 
 // purge puts purges into force on this instance, and carries out orders: even where the
 // cache settings that came with them cannot be compiled here.

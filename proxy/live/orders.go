@@ -73,7 +73,8 @@ func (s *Settings) knownOrders() (orders []Order, first Order) {
 
 // noteMissed notes that orders given before a time may have been missed; zero: none were. What
 // was cached here before it is then purged. An instance that has just started has cached
-// nothing: only what it kept on its disk may be of before. The caller holds mu.
+// nothing: only what it kept on its disk, and what it finds in Redis, may be of before. The
+// caller holds mu.
 func (r *Replicator) noteMissed(missed time.Time) {
 	if missed.IsZero() {
 		return
@@ -81,6 +82,9 @@ func (r *Replicator) noteMissed(missed time.Time) {
 	if !r.loaded {
 		r.unknown = missed
 		if r.local(missed).Before(r.started) {
+			if r.cfg.Unknown != nil {
+				r.cfg.Unknown(r.local(missed))
+			}
 			return
 		}
 	}

@@ -38,6 +38,9 @@ type ReplicatorConfig struct {
 	// out orders, the oldest first, dated by the clock of this instance. It comes before Apply: from then on this instance is
 	// in sync, and may read what other instances have cached.
 	Purge func(purges map[string]policy.Purge, orders []Order)
+	// Unknown is called before Purge where this instance starts and does not know all that was
+	// ordered to be dropped before a time, by its clock; nil: nobody needs to know.
+	Unknown func(before time.Time)
 	// Apply puts the other settings into force on this instance. It applies what it can,
 	// and returns an error when something could not be applied; then it is called again.
 	Apply func(EffectiveSettings) error
