@@ -162,8 +162,12 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, rules
 	if selected != nil && selected.Left(now) > 0 && !selected.doubtful(known.outage) {
 		return v
 	}
-	o, answered := s.look(ctx, key, s.farKey(key), rules)
-	if answered && selected != nil {
+	o, found := s.look(ctx, key, s.farKey(key), rules)
+	switch {
+	case !found.Answered || selected == nil:
+	case found.Value == nil && selected.verified.Load() == superseded: // by what Redis has lost, such as the mark of a purge
+		s.gone(key, selected.Requested)
+	default:
 		known.note(selected) // nothing newer is known; of others this look says nothing
 	}
 	if o == nil {
@@ -193,7 +197,7 @@ func (s *Store) knowledge(key string) knowledge {
 func (k knowledge) note(o *Object) {
 	o.verified.Store(k.outage)
 	if k.now.Load() != k.replaced {
-		o.verified.Store(-1)
+		o.verified.Store(doubted)
 	}
 }
 
@@ -248,28 +252,28 @@ func (o *Object) is(other *Object) bool {
 	return apart < ClockSkew && o.Status == other.Status && bytes.Equal(o.Body, other.Body) && maps.EqualFunc(o.Header, other.Header, slices.Equal)
 }
 
-// look reads an object; nil: there is none, or it was purged.
-func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (o *Object, answered bool) {
+// look reads an object, and what was found; nil: there is none, or it was purged.
+func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (*Object, entry.Found) {
 	found := s.Far.Look(ctx, farKey, 0)
 	if len(found.Value) == 1 && found.Value[0] == farGone {
 		s.gone(key, found.Created.Add(ClockSkew))
-		return nil, found.Answered
+		return nil, found
 	}
 	if found.Value == nil {
-		return nil, found.Answered
+		return nil, found
 	}
 	o, err := decode(found.Value, found.Created, rules)
 	if err != nil {
-		return nil, found.Answered
+		return nil, found
 	}
 	gone, stale := s.purgedSince(key, o)
 	switch {
 	case gone:
-		return nil, found.Answered
+		return nil, found
 	case !stale.IsZero():
-		return o.staleFrom(stale), found.Answered
+		return o.staleFrom(stale), found
 	}
-	return o, found.Answered
+	return o, found
 }
 
 // gone removes what was asked for before another instance has purged a URI.
@@ -277,6 +281,12 @@ func (s *Store) gone(key string, at time.Time) {
 	p := s.remember(Purge{At: at, Key: key})
 	s.purgeKey(key, &p)
 }
+
+// What an object is in the place of the outage up to which it is the newest.
+const (
+	doubted    = -1
+	superseded = -2
+)
 
 // Replaced is to be called for each value that an instance has written in the place of another one, this one's too: what is
 // here of that URI is looked up again once.
@@ -287,8 +297,11 @@ func (s *Store) Replaced(farKey string, created time.Time) {
 	}
 	s.replaced[s.hash(key)%locks].Add(1)
 	for _, o := range s.Get(key) {
-		if o.Requested.Before(created.Add(ClockSkew)) {
-			o.verified.Store(-1)
+		switch {
+		case o.Requested.Before(created.Add(-ClockSkew)):
+			o.verified.Store(superseded)
+		case o.Requested.Before(created.Add(ClockSkew)): // it may be the one that was written
+			o.verified.Store(doubted)
 		}
 	}
 }

@@ -28,7 +28,8 @@ type Object struct {
 	origin    string // see Rules
 	// generation is that of its URI, see Far; 0: it has none yet.
 	generation uint64
-	// verified is the outage of which it is known that nothing newer came in it, see Missed; -1: there is something newer.
+	// verified is the outage of which it is known that nothing newer came in it, see Missed; or doubted, or superseded:
+	// there is something newer.
 	verified atomic.Int64
 	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.
 	failed atomic.Int64

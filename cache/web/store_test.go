@@ -226,6 +226,31 @@ func TestWhatAnotherInstanceRemoved(t *testing.T) {
 	}
 }
 
+// TestWhatWasReplacedDoesNotReturn where Redis has lost what took its place, such as the mark of an unsafe request, before it was
+// looked for here.
+func TestWhatWasReplacedDoesNotReturn(t *testing.T) {
+	for name, row := range map[string]struct {
+		created time.Duration
+		want    int
+	}{
+		"by another one":     {10 * time.Second, 0},
+		"by itself, perhaps": {0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, far := newTestStore(t, 1<<20), common{}
+			s.Far = far
+			s.Put("/x", object(0, "old", "Cache-Control: max-age=1000"))
+			clear(far)
+			s.Replaced(s.farKey("/x"), noon.Add(row.created))
+			for range 2 {
+				if v := s.Find(t.Context(), "/x", fields("X-A: 1"), &usualRules, noon.Add(20*time.Second)); len(v) != row.want {
+					t.Errorf("%d are found, want %d", len(v), row.want)
+				}
+			}
+		})
+	}
+}
+
 // told is what instances share, of which another one replaces something behind each of the first looks.
 type told struct {
 	common
