@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,6 +42,38 @@ func TestTakeoverFailsNobody(t *testing.T) {
 	if c.refused.Load() > 0 || c.closed.Load() < clients {
 		t.Errorf("%d answers, %d connections refused, %d closed with notice", c.answers.Load(), c.refused.Load(), c.closed.Load())
 	}
+}
+
+// TestTheAdminAPIIsThatOfWhoTakesOver once the other one ends: a purge would be lost with that one, which may take its time.
+func TestTheAdminAPIIsThatOfWhoTakesOver(t *testing.T) {
+	t.Parallel()
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	origin := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(asked); <-goOn }))
+	t.Cleanup(origin.Close)
+	env := map[string]string{"SUNDRY_REUSE_PORT": "true", "SUNDRY_DRAIN_DELAY": "0s"}
+	first := serveWith(t, env, "--to", origin.URL)
+	var inFlight sync.WaitGroup
+	inFlight.Go(func() { _, _, _, _ = get(first.public + "/slow") })
+	<-asked
+	serveWith(t, env, "--to", origin.URL, "--listen", strings.TrimPrefix(first.public, "http://"), "--admin", strings.TrimPrefix(first.admin, "http://"))
+	first.stop()
+	anew := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	ready, inARow := 0, 50
+	waittest.Until(t, "the second one alone to answer", func() bool {
+		resp, err := anew.Get(first.admin + "/readyz")
+		if ready++; err != nil || resp.StatusCode != http.StatusOK {
+			ready = 0
+		}
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return ready >= inARow
+	})
+	if len(first.done) > 0 {
+		t.Error("the first one has ended")
+	}
+	close(goOn)
+	inFlight.Wait()
 }
 
 // TestPortIsNotSharedByAccident: a second server on the same address is a mistake,
