@@ -51,6 +51,8 @@ type Timeouts struct {
 func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Origin {
 	return &Origin{targets: targets, seed: maphash.MakeSeed(), transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, t.Connect) // or it is the system's two minutes
+			defer cancel()
 			conn, err := dial(ctx, network, address)
 			if err != nil {
 				return nil, err
