@@ -62,6 +62,8 @@ func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial func(ctx conte
 		TLSHandshakeTimeout: t.Connect, ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: true,
 		DisableCompression: true, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
 		MaxResponseHeaderBytes: maxHead,
+		// A connection of HTTP/2 takes all requests, so one that is lost would be waited for until the system gives it up.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 	}}
 }
 
@@ -220,8 +222,16 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 			return nil, &host.ThrottledError{Quota: q.Name(), Wait: q.Wait(now)}
 		}
 	}
-	return c.origin.transport.RoundTrip(r)
+	c.handshake.Store(0)
+	resp, err := c.origin.transport.RoundTrip(r)
+	if err != nil && c.handshake.Load() == handshakeFailed {
+		err = fmt.Errorf("%w: %w", errHandshake, err)
+	}
+	return resp, err
 }
+
+// errHandshake: no connection was made because TLS failed, be it for a certificate that is wrong.
+var errHandshake = errors.New("TLS")
 
 func isTimeout(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
@@ -230,7 +240,7 @@ func isTimeout(err error) bool {
 
 // notConnected reports whether nothing was sent because no connection was made.
 func notConnected(err error) bool {
-	if errors.Is(err, host.ErrRejected) || isThrottled(err) {
+	if errors.Is(err, host.ErrRejected) || errors.Is(err, errHandshake) || isThrottled(err) {
 		return true
 	}
 	op, ok := errors.AsType[*net.OpError](err)

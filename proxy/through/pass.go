@@ -2,6 +2,7 @@ package through
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"maps"
@@ -100,7 +101,7 @@ func (b *movingBody) Read(p []byte) (n int, err error) {
 // ask sends a request to the origin, and returns its response with when it was asked for and received.
 func (c *call) ask(ctx context.Context, interim interimFunc, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
 	requested := c.now()
-	resp, err := c.reach(traced(ctx, interim), method, h, body)
+	resp, err := c.reach(c.traced(ctx, interim), method, h, body)
 	c.endWait()
 	if err != nil {
 		return nil, nil, err
@@ -121,8 +122,18 @@ type interimFunc func(code int, h http.Header)
 
 // traced is for a request to the origin: heads of responses are looked for, and interim ones handed on, but 100, which net/http
 // sends by itself (RFC 9110, section 15.2).
-func traced(ctx context.Context, interim interimFunc) context.Context {
-	trace := &httptrace.ClientTrace{GotConn: awaitHead}
+func (c *call) traced(ctx context.Context, interim interimFunc) context.Context {
+	trace := &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) {
+			c.handshake.Store(connectionGot)
+			awaitHead(got)
+		},
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			if err != nil {
+				c.handshake.CompareAndSwap(0, handshakeFailed)
+			}
+		},
+	}
 	if interim != nil {
 		trace.Got1xxResponse = func(code int, h textproto.MIMEHeader) error {
 			if code != http.StatusContinue {
@@ -253,7 +264,7 @@ func (c *call) tunnel() {
 	proxy := &httputil.ReverseProxy{
 		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			defer c.endWait()
-			return c.sendTo(target, r.WithContext(traced(r.Context(), nil)))
+			return c.sendTo(target, r.WithContext(c.traced(r.Context(), nil)))
 		}),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			upgrade := p.Out.Header["Upgrade"]

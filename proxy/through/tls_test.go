@@ -1,0 +1,110 @@
+package through
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// certificate is one of example.com, and what believes it.
+func certificate(t *testing.T) ([]tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	s.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return s.TLS.Certificates, pool
+}
+
+// newSecureWorld serves an origin over TLS, which is asked by HTTP/2, at these names in their order. wrap is what is put around each connection.
+func newSecureWorld(t *testing.T, certificates []tls.Certificate, believed *x509.CertPool, wrap func(net.Conn) net.Conn, names ...string) *world {
+	t.Helper()
+	back := newMemory()
+	s := serveWorld(t, func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := back.dial(ctx, network, address)
+		return wrap(conn), err
+	})
+	transport, _ := s.h.origin.transport.(*http.Transport)
+	transport.TLSClientConfig = &tls.Config{RootCAs: believed} //nolint:gosec // a test's
+	s.h.origin.targets = nil
+	for _, name := range names {
+		s.h.origin.targets = append(s.h.origin.targets, Target{URL: &url.URL{Scheme: "https", Host: name}, Sent: name})
+	}
+	server := &http.Server{ErrorLog: silent, TLSConfig: &tls.Config{Certificates: certificates}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // a test's
+		s.calls.Add(1)
+		_, _ = w.Write([]byte(r.Host + " " + r.Proto))
+	})}
+	go func() { _ = server.ServeTLS(back, "", "") }()
+	t.Cleanup(func() { _ = server.Close() })
+	return s
+}
+
+// deaf is a connection through which nothing comes any more once it is, as behind a router that has forgotten it.
+type deaf struct {
+	net.Conn
+	is *atomic.Bool
+}
+
+// Read implements net.Conn.
+func (c deaf) Read(b []byte) (int, error) {
+	for {
+		if n, err := c.Conn.Read(b); err != nil || !c.is.Load() {
+			return n, err
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c deaf) Write(b []byte) (int, error) {
+	if c.is.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// TestAConnectionThatIsLost is not used for all requests to come, of which HTTP/2 has any number on one.
+func TestAConnectionThatIsLost(t *testing.T) {
+	certificates, believed := certificate(t)
+	synctest.Test(t, func(t *testing.T) {
+		var lost *atomic.Bool
+		s := newSecureWorld(t, certificates, believed, func(c net.Conn) net.Conn {
+			lost = &atomic.Bool{}
+			return deaf{c, lost}
+		}, "example.com")
+		if a := s.get("/a"); a.body != "example.com HTTP/2.0" {
+			t.Fatalf("%d %s %v", a.status, a.body, a.err)
+		}
+		lost.Store(true)
+		s.get("/b")
+		if a := s.get("/c"); a.status != http.StatusOK || a.took > time.Second {
+			t.Errorf("%d %s %v after %v", a.status, a.body, a.err, a.took)
+		}
+	})
+}
+
+// TestACertificateThatIsWrong makes no connection: nothing was sent, so the next address is asked.
+func TestACertificateThatIsWrong(t *testing.T) {
+	certificates, believed := certificate(t)
+	for name, ask := range map[string]func(s *world) asked{
+		"a GET":  func(s *world) asked { return s.get("/a") },
+		"a POST": func(s *world) asked { return s.ask(http.MethodPost, "/a", "body") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSecureWorld(t, certificates, believed, func(c net.Conn) net.Conn { return c }, "other.test", "example.com")
+				if a := ask(s); a.body != "example.com HTTP/2.0" {
+					t.Errorf("%d %s %v", a.status, a.body, a.err)
+				}
+				s.wantCalls(1)
+			})
+		})
+	}
+}
