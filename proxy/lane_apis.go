@@ -49,26 +49,26 @@ func (a *apiLane) plain(q *express.Request) bool {
 	return !slices.ContainsFunc(a.deciding, q.Has)
 }
 
-// selects reports whether a request selects a response, as far as the lane can tell. trusted: it comes by a proxy whose word is
+// selects reports whether a request selects a response; not known: the lane cannot tell. trusted: it comes by a proxy whose word is
 // believed.
-func (a *apiLane) selects(q *express.Request, o *web.Object, trusted bool) bool {
+func (a *apiLane) selects(q *express.Request, o *web.Object, trusted bool) (yes, known bool) {
 	h := a.routed(q, trusted)
 	if len(o.Names) == 0 && h == nil {
-		return true
+		return true, true
 	}
 	if h == nil {
 		h = make(http.Header, len(o.Names))
 	}
 	for _, name := range o.Names {
-		i, known := a.selecting[name]
+		i, read := a.selecting[name]
 		switch {
-		case known && q.Has(i):
+		case read && q.Has(i):
 			h[name] = q.Lines(i)
-		case !known && h[name] == nil:
-			return false
+		case !read && !web.IsRouting(name):
+			return false, false
 		}
 	}
-	return o.Selects(h)
+	return o.Selects(h), true
 }
 
 // routed are the fields of web.Routing of a request that go on to the origin; nil: it has none.
@@ -96,7 +96,7 @@ func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *e
 		return false
 	}
 	trusted := isTrusted(q.Peer, now.settings.Trusted)
-	selects := func(o *web.Object) bool { return l.apis.selects(q, o, trusted) }
+	selects := func(o *web.Object) (yes, known bool) { return l.apis.selects(q, o, trusted) }
 	head, body, res, ok := rt.handler.Ready(r.Buf, target, selects, q.Arrived)
 	if !ok || !l.skipsLog(now.settings.HitSample) {
 		return false

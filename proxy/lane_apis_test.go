@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,4 +159,37 @@ func lanesAgreeOnAPIs(t *testing.T, trusted string) {
 	if hits := w.counted(t, "sundry_requests_total")[`class="2xx",endpoint="below",outcome="hit"`]; hits < float64(requests)/4 {
 		t.Errorf("%v hits are counted", hits)
 	}
+}
+
+// TestLaneAnswersWithTheNewest response that a request selects, also where it cannot tell whether one does: an older one that it knows
+// may still be fresh.
+func TestLaneAnswersWithTheNewest(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=600")
+		n := calls.Add(1)
+		if n > 1 { // it was deployed anew
+			w.Header().Set("Vary", "X-Tenant")
+		}
+		_, _ = fmt.Fprintf(w, "version %d", n)
+	}))
+	defer origin.Close()
+	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newTwoWays(t, map[string]string{"api": "version: 1\nname: api\nproxy: {to: '" + origin.URL + "'}\n"}, func(c *Config, _ *upstreams.Environment) {
+		c.Store, c.Dial = store, (&net.Dialer{}).DialContext
+		c.Calls = func(string, string) func(error, time.Duration) { return nil }
+	})
+	t.Cleanup(w.server.CloseIdle)
+	lane, plain := dial(t, w.lane), dial(t, w.plain)
+	const request = "GET /api/api/x HTTP/1.1\r\nHost: a\r\n"
+	plain.ask(t, request+"\r\n")
+	plain.ask(t, request+"Cache-Control: no-cache\r\n\r\n")
+	if got := lane.ask(t, request+"\r\n"); !strings.HasSuffix(got, "version 2") {
+		t.Errorf("%s", got)
+	}
+	w.compare(t, lane, plain, request+"\r\n")
 }

@@ -202,13 +202,13 @@ func (k knowledge) note(o *Object) {
 }
 
 // Ready is what of a URI answers a request at now that has no field but those by which it selects: fresh, whole, and certainly
-// the newest that instances have. nil: there is none.
-func (s *Store) Ready(key string, now time.Time, selects func(*Object) bool) *Object {
+// the newest that instances have. nil: there is none, or selects cannot tell of one that may be it.
+func (s *Store) Ready(key string, now time.Time, selects func(*Object) (yes, known bool)) *Object {
 	for _, o := range s.Get(key) {
-		switch {
-		case !selects(o):
+		switch yes, known := selects(o); {
+		case known && !yes:
 			continue
-		case o.Part != nil || o.Judge(&Directives{}, now) != Reuse || s.Far != nil && o.doubtful(s.doubt.Load()):
+		case !known || o.Part != nil || o.Judge(&Directives{}, now) != Reuse || s.Far != nil && o.doubtful(s.doubt.Load()):
 			return nil
 		}
 		return o

@@ -18,8 +18,9 @@ func Deciding() []string {
 
 // Ready appends the head of an answer that lies ready, byte for byte as net/http writes it, and returns it with the body, which
 // must not be changed. The request is a GET or HEAD of target, its path and query, and has none of the fields Deciding;
-// selects, which heeds those of web.Routing that IsHeard, says whether it selects a response. false: ServeHTTP answers it.
-func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) bool, now time.Time) (head, body []byte, r Result, ok bool) {
+// selects, which heeds those of web.Routing that IsHeard, says whether it selects a response, and whether it can tell. false: ServeHTTP
+// answers it.
+func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) (yes, known bool), now time.Time) (head, body []byte, r Result, ok bool) {
 	o := h.store.Ready(h.Name+target, now, selects)
 	if o == nil || http.StatusText(o.Status) == "" || o.Status == http.StatusNoContent || o.Header["Content-Length"] == nil {
 		return buf, nil, r, false
