@@ -18,3 +18,6 @@ type Found struct {
 	// Release ends the lease that the look has taken; nil: it has taken none.
 	Release func()
 }
+
+// MostAnnounced is the length in bytes of the longest key of which instances are told that its value was replaced.
+const MostAnnounced = 1 << 10

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sundry/cache/entry"
 )
 
 // Instances tell each other through one channel of Redis what some of them profit
@@ -25,10 +27,8 @@ import (
 // into Redis. Of one of another version, or of a stranger, nothing is used.
 
 const (
-	// maxAnnouncedKey is the longest key, in bytes, that is announced.
-	maxAnnouncedKey = 1 << 10
-	replacedKind    = "replaced "
-	endedKind       = "ended "
+	replacedKind = "replaced "
+	endedKind    = "ended "
 )
 
 // announcements is the name of the channel. It has the number of the database, which
@@ -58,7 +58,7 @@ func readAnnouncement(message string) (key string, created time.Time, ok bool) {
 // announceable reports whether a key may be announced: keys are short and printable.
 func announceable(key string) bool {
 	unprintable := func(r rune) bool { return r < ' ' || r == 0x7f }
-	return key != "" && len(key) <= maxAnnouncedKey && !strings.ContainsFunc(key, unprintable)
+	return key != "" && len(key) <= entry.MostAnnounced && !strings.ContainsFunc(key, unprintable)
 }
 
 // Listen calls replaced for each key whose entry another instance has replaced (or this

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"sundry/cache/entry"
 	"sundry/cache/far/redistest"
 	"sundry/upstreams/lib/waittest"
 )
@@ -19,7 +20,7 @@ import (
 func TestAnnouncementsAreRead(t *testing.T) {
 	at := time.UnixMilli(1_764_000_000_123)
 	replaced := func(key string) string { return fmt.Sprint("replaced ", at.UnixMilli(), " ", key) }
-	for _, key := range []string{"ip:abc|=x", "ip/step:a b c", strings.Repeat("k", maxAnnouncedKey)} {
+	for _, key := range []string{"ip:abc|=x", "ip/step:a b c", strings.Repeat("k", entry.MostAnnounced)} {
 		if !announceable(key) {
 			t.Errorf("%q is not announced", key)
 		}
@@ -33,13 +34,13 @@ func TestAnnouncementsAreRead(t *testing.T) {
 	for _, message := range []string{
 		"", "ended", "ended ", "ENDED k", "replaced", "replaced ", "replaced 1", "replaced 1 ", "replaced  k", "replaced x k", "replaced 0 k",
 		"replaced -1 k", "replaced 99999999999999999999 k", "replaced 1.5 k", "changed", "ended k\x00", "ended k\nk", "replaced 1 \x7f",
-		"ended " + strings.Repeat("k", maxAnnouncedKey+1),
+		"ended " + strings.Repeat("k", entry.MostAnnounced+1),
 	} {
 		if key, created, ok := readAnnouncement(message); ok {
 			t.Errorf("%q was read: %q %v", message, key, created)
 		}
 	}
-	for _, key := range []string{"", "k\x00", strings.Repeat("k", maxAnnouncedKey+1)} {
+	for _, key := range []string{"", "k\x00", strings.Repeat("k", entry.MostAnnounced+1)} {
 		if announceable(key) {
 			t.Errorf("%q is announced", key)
 		}

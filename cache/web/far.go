@@ -190,7 +190,11 @@ type knowledge struct {
 
 func (s *Store) knowledge(key string) knowledge {
 	now := &s.replaced[s.hash(key)%locks]
-	return knowledge{s.doubt.Load(), now.Load(), now}
+	k := knowledge{s.doubt.Load(), now.Load(), now}
+	if len(s.farKey(key)) > entry.MostAnnounced {
+		k.replaced = -1 // of such a key nobody tells
+	}
+	return k
 }
 
 // note notes that an object is the newest as far as the look tells. What was told since may be of a newer one.

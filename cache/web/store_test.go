@@ -295,6 +295,23 @@ func TestReplacedBehindALook(t *testing.T) {
 	}
 }
 
+// TestOfALongURINobodyTells, so each time it is looked whether it was replaced.
+func TestOfALongURINobodyTells(t *testing.T) {
+	one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
+	one.Far, two.Far = far, far
+	key := "/" + strings.Repeat("x", entry.MostAnnounced)
+	find := func() Variants { return two.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(time.Minute)) }
+	two.Missed() // as at a start
+	one.Put(key, object(0, "old"))
+	if find(); len(find()) != 1 {
+		t.Fatal("the instances share nothing")
+	}
+	one.Purge(Purge{At: noon.Add(10 * time.Second), Key: key}) // of an unsafe method, of which the admin API does not tell
+	if two.Ready(key, noon.Add(time.Minute), func(*Object) (yes, known bool) { return true, true }) != nil || len(find()) != 0 {
+		t.Error("what was removed is served")
+	}
+}
+
 // TestAPurgeElsewhereAllowsForClocks, by which instances may differ.
 func TestAPurgeElsewhereAllowsForClocks(t *testing.T) {
 	s, far := newTestStore(t, 1<<20), common{}
