@@ -347,5 +347,13 @@ func (s *Store) shareGone(farKey string, at time.Time) {
 // staleTime is for how long instances share what is stale, for validation.
 const staleTime = 10 * time.Minute
 
-// newGeneration is the number of one; it is not 0.
-func newGeneration() uint64 { return rand.Uint64() | 1 }
+// generationAt is the generation of a response that was asked for then; it is not 0. It may be older than what was found since, and from
+// before a purge that this instance has not seen: then it begins one of its own, in which nobody looks.
+func (v Variants) generationAt(requested time.Time) uint64 {
+	for _, old := range v {
+		if !old.Requested.After(requested) {
+			return old.generation
+		}
+	}
+	return rand.Uint64() | 1
+}

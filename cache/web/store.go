@@ -122,12 +122,8 @@ func (s *Store) put(key string, o *Object, later time.Duration) bool {
 			return false
 		}
 	}
-	switch {
-	case o.generation != 0:
-	case len(v) > 0:
-		o.generation = v[0].generation
-	default:
-		o.generation = newGeneration()
+	if o.generation == 0 {
+		o.generation = v.generationAt(o.Requested)
 	}
 	if !stale.IsZero() {
 		o = o.staleFrom(stale)

@@ -251,6 +251,32 @@ func TestWhatWasReplacedDoesNotReturn(t *testing.T) {
 	}
 }
 
+// TestAFillFromBeforeAPurgeElsewhere is not kept beside what was asked for since, be it that this instance knows of the purge by nothing
+// else.
+func TestAFillFromBeforeAPurgeElsewhere(t *testing.T) {
+	one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
+	for _, s := range []*Store{one, two} {
+		s.Far = far
+		s.Missed() // as at a start
+	}
+	find := func(s *Store, value string) *Object {
+		request := fields("X-A: " + value)
+		return s.Find(t.Context(), "/x", request, &usualRules, noon.Add(30*time.Second)).Select(request, false)
+	}
+	slow := variant(5, "fr") // is asked for by the second one
+	one.Purge(Purge{At: noon.Add(10 * time.Second), Key: "/x"})
+	one.Put("/x", variant(20, "en"))
+	if find(two, "en") == nil {
+		t.Fatal("the instances share nothing")
+	}
+	two.Put("/x", slow)
+	for i, s := range []*Store{one, two} {
+		if find(s, "fr") != nil || find(s, "en") == nil {
+			t.Errorf("instance %d serves what was asked for before the purge, or not what was since", i+1)
+		}
+	}
+}
+
 // told is what instances share, of which another one replaces something behind each of the first looks.
 type told struct {
 	common
