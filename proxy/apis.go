@@ -14,6 +14,7 @@ import (
 	"sundry/metrics/panics"
 	"sundry/proxy/through"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/redact"
 )
 
 // apiRoute is an API that is served as it is.
@@ -205,13 +206,16 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 		attrs = append(attrs, slog.String("traceparent", tp))
 	}
 	if res.Err != nil && outcome != outcomeDisconnected {
-		attrs = append(attrs, slog.String("cause", res.Err.Error()))
+		attrs = append(attrs, slog.String("cause", redact.Truncate(res.Err.Error(), loggedCause)))
 	}
 	s.writeLine(ctx, level, RequestMessage, attrs)
 }
 
-// loggedPath is how much of a path a line has, in bytes.
-const loggedPath = 200
+// loggedPath is how much of a path a line has, in bytes, and loggedCause how much of an error, which may quote what the origin sent.
+const (
+	loggedPath  = 200
+	loggedCause = 500
+)
 
 // outcomeOfAPI is how a request for an API was answered. What the origin answered is no error, whatever its status.
 func outcomeOfAPI(res *through.Result) outcome {

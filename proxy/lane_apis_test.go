@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -107,6 +109,33 @@ func TestAPIsAreBelowTheBasePath(t *testing.T) {
 	f.get("/api/api/x").want(t, http.StatusNotFound)
 	if name, _, ok := f.server.APIOf(httptest.NewRequest("PURGE", "/api/api/x", nil)); ok {
 		t.Errorf("a purge is about %s", name)
+	}
+}
+
+// TestLinesOfAPIsAreShort, whatever an origin sends: errors quote it.
+func TestLinesOfAPIsAreShort(t *testing.T) {
+	t.Parallel()
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n"+strings.Repeat("no field ", 10_000)+"\r\n\r\n")
+		_ = conn.Close()
+	}))
+	defer origin.Close()
+	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines bytes.Buffer
+	f := newFront(t, map[string]string{"api": "version: 1\nname: api\nproxy: {to: '" + origin.URL + "'}\n"}, func(c *Config, _ *upstreams.Environment) {
+		c.Store, c.Dial = store, (&net.Dialer{}).DialContext
+		c.Calls = func(string, string) func(error, time.Duration) { return nil }
+		c.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	})
+	t.Cleanup(f.server.CloseIdle)
+	f.get("/api/api/" + strings.Repeat("x", 10_000)).want(t, http.StatusBadGateway)
+	f.Close() // the line is written by then
+	if n := lines.Len(); n < 500 || n > 1500 || !strings.Contains(lines.String(), "no field no field") {
+		t.Errorf("%d bytes: %.2000s", n, lines.String())
 	}
 }
 
