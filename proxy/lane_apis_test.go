@@ -132,7 +132,7 @@ func TestLinesOfAPIsAreShort(t *testing.T) {
 		c.Log = slog.New(slog.NewTextHandler(&lines, nil))
 	})
 	t.Cleanup(f.server.CloseIdle)
-	f.get("/api/api/" + strings.Repeat("x", 10_000)).want(t, http.StatusBadGateway)
+	f.get("/api/api/"+strings.Repeat("x", 10_000)).want(t, http.StatusBadGateway)
 	f.Close() // the line is written by then
 	if n := lines.Len(); n < 500 || n > 1500 || !strings.Contains(lines.String(), "no field no field") {
 		t.Errorf("%d bytes: %.2000s", n, lines.String())

@@ -154,7 +154,7 @@ func (s *Store) variantKey(key string, generation uint64, selecting string) stri
 // Find is Get, but looks for what other instances have stored where nothing here that the request selects is fresh, or where
 // it was perhaps replaced. What it finds is kept here.
 func (s *Store) Find(ctx context.Context, key string, request http.Header, rules *Rules, now time.Time) Variants {
-	v := s.Get(key)
+	v := s.Get(key).Of(rules)
 	if s.Far == nil {
 		return v
 	}
@@ -207,8 +207,8 @@ func (k knowledge) note(o *Object) {
 
 // Ready is what of a URI answers a request at now that has no field but those by which it selects: fresh, whole, and certainly
 // the newest that instances have. nil: there is none, or selects cannot tell of one that may be it.
-func (s *Store) Ready(key string, now time.Time, selects func(*Object) (yes, known bool)) *Object {
-	for _, o := range s.Get(key) {
+func (s *Store) Ready(key string, rules *Rules, now time.Time, selects func(*Object) (yes, known bool)) *Object {
+	for _, o := range s.Get(key).Of(rules) {
 		switch yes, known := selects(o); {
 		case known && !yes:
 			continue

@@ -170,6 +170,16 @@ func (o *Object) Resumes() bool {
 // Variants are the stored responses of one URI, the newest first. They are never changed.
 type Variants []*Object
 
+// Of are the variants that were kept under the same Origin: after a reload others may be there until all are purged, or be found in Redis
+// by a request that began before.
+func (v Variants) Of(rules *Rules) Variants {
+	another := func(o *Object) bool { return o.origin != rules.Origin }
+	if !slices.ContainsFunc(v, another) {
+		return v
+	}
+	return slices.DeleteFunc(slices.Clone(v), another)
+}
+
 // Select is the variant that answers a request: the newest that it selects, or with languages one in the language that it
 // prefers; nil: none.
 func (v Variants) Select(request http.Header, languages bool) *Object {

@@ -277,6 +277,29 @@ func TestAFillFromBeforeAPurgeElsewhere(t *testing.T) {
 	}
 }
 
+// TestWhatIsKeptOfAnotherOrigin is not served, be it that a request which began before a reload finds it in Redis after what is kept was
+// purged: other instances are reloaded later.
+func TestWhatIsKeptOfAnotherOrigin(t *testing.T) {
+	here, there, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
+	here.Far, there.Far = far, far
+	before, now := usualRules, usualRules
+	before.Origin, now.Origin = "before", "now"
+	there.Put("/x", object(20, "old").of("before"))
+	here.Purge(Purge{At: noon.Add(10 * time.Second), Prefix: "/"})
+	at, all := noon.Add(30*time.Second), func(*Object) (yes, known bool) { return true, true }
+	if len(here.Find(t.Context(), "/x", fields("X-A: 1"), &before, at)) != 1 || here.Ready("/x", &before, at, all) == nil {
+		t.Fatal("the instances share nothing")
+	}
+	if len(here.Find(t.Context(), "/x", fields("X-A: 1"), &now, at)) != 0 || here.Ready("/x", &now, at, all) != nil {
+		t.Error("what is of another origin is served")
+	}
+}
+
+func (o *Object) of(origin string) *Object {
+	o.origin = origin
+	return o
+}
+
 // told is what instances share, of which another one replaces something behind each of the first looks.
 type told struct {
 	common
@@ -326,14 +349,16 @@ func TestOfALongURINobodyTells(t *testing.T) {
 	one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
 	one.Far, two.Far = far, far
 	key := "/" + strings.Repeat("x", entry.MostAnnounced)
-	find := func() Variants { return two.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(time.Minute)) }
+	find := func() Variants {
+		return two.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(time.Minute))
+	}
 	two.Missed() // as at a start
 	one.Put(key, object(0, "old"))
 	if find(); len(find()) != 1 {
 		t.Fatal("the instances share nothing")
 	}
 	one.Purge(Purge{At: noon.Add(10 * time.Second), Key: key}) // of an unsafe method, of which the admin API does not tell
-	if two.Ready(key, noon.Add(time.Minute), func(*Object) (yes, known bool) { return true, true }) != nil || len(find()) != 0 {
+	if two.Ready(key, &usualRules, noon.Add(time.Minute), func(*Object) (yes, known bool) { return true, true }) != nil || len(find()) != 0 {
 		t.Error("what was removed is served")
 	}
 }

@@ -82,7 +82,7 @@ func (e *errand) storedMeanwhile() (a answer, ok bool) {
 	if e.rests() {
 		return e.reused(e.stored), true
 	}
-	o := e.store.Get(e.key).Select(e.r.Header, e.Rules.Languages)
+	o := e.store.Get(e.key).Of(&e.Rules).Select(e.r.Header, e.Rules.Languages)
 	if o == nil || o == e.stored || o.Part != nil || o.Judge(&e.q.Directives, e.began) != web.Reuse {
 		return a, false
 	}

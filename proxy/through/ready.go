@@ -21,7 +21,7 @@ func Deciding() []string {
 // selects, which heeds those of web.Routing that IsHeard, says whether it selects a response, and whether it can tell. false: ServeHTTP
 // answers it.
 func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) (yes, known bool), now time.Time) (head, body []byte, r Result, ok bool) {
-	o := h.store.Ready(h.Name+target, now, selects)
+	o := h.store.Ready(h.Name+target, &h.Rules, now, selects)
 	if o == nil || http.StatusText(o.Status) == "" || o.Status == http.StatusNoContent || o.Header["Content-Length"] == nil {
 		return buf, nil, r, false
 	}

@@ -33,12 +33,12 @@ func newSecureWorld(t *testing.T, certificates []tls.Certificate, believed *x509
 		return wrap(conn), err
 	})
 	transport, _ := s.h.origin.transport.(*http.Transport)
-	transport.TLSClientConfig = &tls.Config{RootCAs: believed} //nolint:gosec // a test's
+	transport.TLSClientConfig = &tls.Config{RootCAs: believed}
 	s.h.origin.targets = nil
 	for _, name := range names {
 		s.h.origin.targets = append(s.h.origin.targets, Target{URL: &url.URL{Scheme: "https", Host: name}, Sent: name})
 	}
-	server := &http.Server{ErrorLog: silent, TLSConfig: &tls.Config{Certificates: certificates}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // a test's
+	server := &http.Server{ErrorLog: silent, TLSConfig: &tls.Config{Certificates: certificates}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		_, _ = w.Write([]byte(r.Host + " " + r.Proto))
 	})}
