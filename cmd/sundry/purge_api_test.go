@@ -58,3 +58,22 @@ func TestPURGEWithFilesOfAPIs(t *testing.T) {
 		}
 	}
 }
+
+// TestPurgeOfAURLAsCallersWriteIt, where the file drops and sorts parameters.
+func TestPurgeOfAURLAsCallersWriteIt(t *testing.T) {
+	t.Parallel()
+	origin, calls := counting(t)
+	dir := t.TempDir()
+	write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+origin+"', cache: {drop: ['utm_*'], sort: true}}\n")
+	p := serve(t, "--catalog", dir, "--config", write(t, t.TempDir(), "few.yaml", only("sfz")))
+	for _, url := range []string{"/a?b=1&utm_x=2&a=3", "/a?utm_x=2", "/a?"} {
+		mustGet(t, p.public+"/api/weather"+url)
+		before := calls.Load()
+		if _, v := p.ask(http.MethodPost, "purge", `{"endpoint":"weather","url":"`+url+`","mode":"hard"}`); v["entries"] != 1.0 {
+			t.Errorf("%s: %v", url, v)
+		}
+		if mustGet(t, p.public+"/api/weather"+url); calls.Load() != before+1 {
+			t.Errorf("%s: what was purged is served", url)
+		}
+	}
+}

@@ -103,7 +103,7 @@ func (a *api) kept(r *http.Request) (any, error) {
 	if err != nil || limit < 1 || limit > maxEntries {
 		limit = 100
 	}
-	of := selection{query.Get("url"), query.Get("prefix"), query.Get("tag")}
+	of := a.asKept(name, selection{query.Get("url"), query.Get("prefix"), query.Get("tag")})
 	p, err := of.purge(name, false)
 	if err != nil {
 		return nil, err
@@ -121,6 +121,20 @@ func (a *api) kept(r *http.Request) (any, error) {
 
 // selection says which responses of an API are meant; all empty: all.
 type selection struct{ url, prefix, tag string }
+
+// asKept is a selection with its URL as responses are kept by it, where the file of the API drops or sorts parameters.
+func (a *api) asKept(name string, of selection) selection {
+	one, ok := a.Catalog().API(name)
+	path, query, asked := strings.Cut(of.url, "?")
+	if !ok || !asked || query == "" {
+		return of
+	}
+	if query = one.Query.Apply(query); query != "" {
+		path += "?" + query
+	}
+	of.url = path
+	return of
+}
 
 // text is the selection as an order has it.
 func (s selection) text() (text string, err error) {
@@ -167,6 +181,7 @@ func (a *api) countKept(p *web.Purge) (n, bytes int) {
 
 // purgeAPI makes what is kept of an API stale, or removes it, on every instance; a preview counts it on this one.
 func (a *api) purgeAPI(r *http.Request, name string, of selection, soft, preview bool) (any, error) {
+	of = a.asKept(name, of)
 	p, err := of.purge(name, soft)
 	if err != nil {
 		return nil, err
