@@ -95,8 +95,12 @@ func (e *errand) reused(o *web.Object) answer {
 
 // rests reports whether what is stored stands in for an origin that has failed a moment ago, and is not asked again already.
 func (e *errand) rests() bool {
-	o := e.stored
-	return o != nil && o.Rests(e.now()) && !e.q.NoCache && o.Left(e.began) <= 0 && o.Usable(false, e.began)
+	return e.stored != nil && standsIn(e.stored, e.q, e.began, e.now())
+}
+
+// standsIn is rests for a response, and a request that began then.
+func standsIn(o *web.Object, q *web.Request, began, now time.Time) bool {
+	return o.Rests(now) && !q.NoCache && o.Left(began) <= 0 && o.Usable(false, began)
 }
 
 // astray reports whether an answer is to the conditions that the origin was asked with and of no use: a 304 about something

@@ -66,7 +66,7 @@ func (f *Foreseen) judge(r *http.Request, q *web.Request, now time.Time) {
 	switch {
 	case f.Verdict == web.Refuse:
 		f.Refused = http.StatusGatewayTimeout
-	case f.Verdict != web.Validate:
+	case f.Verdict != web.Validate, standsIn(o, q, now, now):
 		f.Status = web.CacheStatus{Hit: true, TTL: o.Left(now), Detail: "memory"}
 	case o.Left(now) > 0:
 		f.Status.Fwd = "request"

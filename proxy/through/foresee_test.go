@@ -65,3 +65,26 @@ func TestForesee(t *testing.T) {
 		}
 	})
 }
+
+// TestForeseeWhereTheOriginFails: in the second after a validation that failed, what is stored stands in, and none is asked for.
+func TestForeseeWhereTheOriginFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		status := http.StatusOK
+		s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=1, stale-if-error=60")
+			w.WriteHeader(status)
+		})
+		s.get("/a")
+		status = http.StatusServiceUnavailable
+		time.Sleep(5 * time.Second)
+		for _, want := range []string{"sundry; fwd=stale", "sundry; hit; ttl=-4; detail=memory"} {
+			r, _ := http.NewRequest(http.MethodGet, "http://x.test/a", nil)
+			if got := s.h.Foresee(r).Status.String(); got != want {
+				t.Errorf("foretold %s, want %s", got, want)
+			}
+			if a := s.get("/a"); strings.Contains(want, "memory") && a.header.Get("Cache-Status") != want {
+				t.Errorf("%s, foretold %s", a.header.Get("Cache-Status"), want)
+			}
+		}
+	})
+}
