@@ -49,7 +49,7 @@ func TestExplain(t *testing.T) {
 		{&usualRules, 200, "Cache-Control: max-age=0", "", "not stored because max-age=0, and it has no ETag or Last-Modified to be revalidated by"},
 		{&usualRules, 200, "Cache-Control: max-age=60|Age: 60", "", "not stored because it is a minute old already, and fresh for a minute because max-age=60, and it has no ETag or Last-Modified to be revalidated by"},
 		{&usualRules, 200, "Cache-Control: max-age=60|Vary: *", "", "not stored because of Vary: *"},
-		{&usualRules, 200, `Etag: "a"|Set-Cookie: a=b`, "", "not stored because it sets a cookie, and does not say for how long it is fresh"},
+		{&usualRules, 200, `Etag: "a"|Set-Cookie: a=b`, "", "not stored because it sets a cookie, and is not fresh by what it says"},
 		{&own, 200, "Cache-Control: max-age=60|Set-Cookie: a=b", "", "not stored because it sets a cookie (cache: cookies: never)"},
 		{&usualRules, 200, "Cache-Control: max-age=60", "Authorization: x", "not stored because the request has Authorization, and the answer has none of public, must-revalidate, s-maxage"},
 		{&usualRules, 200, "Cache-Control: max-age=60", "Cache-Control: no-store", "not stored because the request has no-store"},

@@ -209,7 +209,8 @@ func (t *Terms) mayBeStale() bool { return !t.neverStale() && !t.SMaxAge.Given }
 
 // Usable reports whether it may be served because the origin cannot be reached, or has answered that it is in trouble.
 // disconnected: no answer came; a cache may serve a stale one then, unless the response forbids it (RFC 9111, section
-// 4.2.4).
+// 4.2.4). One that never was fresh was for its own caller until the origin says otherwise: many say nothing of what they answer by
+// cookie.
 func (t *Terms) Usable(disconnected bool, now time.Time) bool {
 	left := t.Left(now)
 	switch {
@@ -220,5 +221,5 @@ func (t *Terms) Usable(disconnected bool, now time.Time) bool {
 	case t.StaleIfError.Given, t.SMaxAge.Given:
 		return left > 0
 	}
-	return disconnected
+	return disconnected && t.Lifetime > 0
 }

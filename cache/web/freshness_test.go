@@ -169,6 +169,10 @@ func TestUsableInTrouble(t *testing.T) {
 		{"max-age=10, no-cache", &rules, 11, true, false},
 		{"s-maxage=10", &rules, 11, true, false},
 		{"s-maxage=10, stale-if-error=5", &usualRules, 11, true, true},
+		{"max-age=0", &usualRules, 1, true, false},
+		{"max-age=0, stale-if-error=5", &usualRules, 1, true, true},
+		{"", &usualRules, 1, true, false},
+		{"", &rules, 1, true, true},
 	} {
 		terms := TermsOf(received(200, "Cache-Control: "+row.response), row.rules)
 		if got := terms.Usable(row.disconnected, noon.Add(time.Duration(row.after)*time.Second)); got != row.can {

@@ -55,8 +55,8 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 		return words.Say("the request has Authorization, and the answer has none of public, must-revalidate, s-maxage", "请求带有 Authorization，而响应没有 public、must-revalidate 或 s-maxage"), true
 	case len(r.Header["Set-Cookie"]) > 0 && rules.NoCookies:
 		return words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）"), true
-	case len(r.Header["Set-Cookie"]) > 0 && !t.Explicit:
-		return words.Say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明保鲜期"), true
+	case len(r.Header["Set-Cookie"]) > 0 && (!t.Explicit || t.NoCache || t.Left(r.Received) <= 0):
+		return words.Say("it sets a cookie, and is not fresh by what it says", "它设置了 Cookie，又没有声明尚未用完的保鲜期"), true
 	case variesByAnything(r.Header):
 		return words.Say("of Vary: *", "声明了 Vary: *"), true
 	case q.Header[callersField] == nil && slices.Contains(Selecting(r.Header, rules.Ignored), callersField):

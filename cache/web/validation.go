@@ -87,11 +87,12 @@ func SameRepresentation(notModified, stored http.Header) bool {
 var describing = [...]string{"Content-Length", "Content-Encoding", "Content-Range", "Content-Type"}
 
 // Updated is a stored response's header with what a 304 says anew (RFC 9111, sections 3.2 and 4.3.4). Its Age is that of
-// the 304. Its tag stays weak where that is all they differ in: what compresses responses often leaves a 304 the tag of what is not
-// compressed.
+// the 304, and so are its cookies: another caller's are stored. Its tag stays weak where that is all they differ in: what compresses
+// responses often leaves a 304 the tag of what is not compressed.
 func Updated(stored, notModified http.Header) http.Header {
 	h := stored.Clone()
 	delete(h, "Age")
+	delete(h, "Set-Cookie")
 	for name, lines := range notModified {
 		if !slices.Contains(describing[:], name) || name == "Content-Type" && stored[name] == nil {
 			h[name] = slices.Clone(lines)

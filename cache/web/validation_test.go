@@ -47,7 +47,7 @@ func TestValidatorsOfARequest(t *testing.T) {
 }
 
 func TestUpdated(t *testing.T) {
-	stored := fields("Age: 7", "A: 1", "B: 1", "Content-Length: 5", "Content-Type: text/plain", "Content-Encoding: gzip")
+	stored := fields("Age: 7", "A: 1", "B: 1", "Set-Cookie: other", "Content-Length: 5", "Content-Type: text/plain", "Content-Encoding: gzip")
 	got := Updated(stored, fields("A: 2", "C: 3", "Content-Length: 0", "Content-Type: x/y", "Content-Encoding: br", "Content-Range: x", "Age: 1"))
 	weak := fields("Etag: W/\"a\"", "Content-Encoding: gzip")
 	if tag := Updated(weak, fields("Etag: \"a\"")).Get("Etag"); tag != `W/"a"` {
