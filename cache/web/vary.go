@@ -9,10 +9,14 @@ import (
 )
 
 // Selecting are the names of the request fields that select a response: those of its Vary, but for those that an operator
-// ignores, in order and each once.
+// ignores, in order and each once. What is compressed is selected by Accept-Encoding also where its origin does not say so.
 func Selecting(response http.Header, ignored []string) []string {
 	var names []string
-	for m := range members(response["Vary"]) {
+	vary := response["Vary"]
+	if response["Content-Encoding"] != nil {
+		vary = append(slices.Clip(vary), "Accept-Encoding")
+	}
+	for m := range members(vary) {
 		name := http.CanonicalHeaderKey(m)
 		if !slices.Contains(ignored, name) && !slices.Contains(names, name) {
 			names = append(names, name)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -30,6 +31,20 @@ func TestSelectingKey(t *testing.T) {
 		one, other := SelectingKey(fields(split(row.one)...), names), SelectingKey(fields(split(row.other)...), names)
 		if (one == other) != row.same {
 			t.Errorf("%q and %q: %q %q", row.one, row.other, one, other)
+		}
+	}
+}
+
+// TestCodingsVary also where the origin does not say so, as nginx does not without gzip_vary.
+func TestCodingsVary(t *testing.T) {
+	for _, row := range []struct{ response, ignored, want string }{
+		{"Content-Encoding: gzip", "", "Accept-Encoding"},
+		{"Content-Encoding: gzip|Vary: X-A, accept-encoding", "", "Accept-Encoding,X-A"},
+		{"Content-Encoding: gzip", "Accept-Encoding", ""},
+		{"", "", ""},
+	} {
+		if got := strings.Join(Selecting(fields(split(row.response)...), []string{row.ignored}), ","); got != row.want {
+			t.Errorf("%s: %q, want %q", row.response, got, row.want)
 		}
 	}
 }
