@@ -142,7 +142,7 @@ func TestABodyForTheNextAddress(t *testing.T) {
 		alive := s.h.origin.targets[0]
 		away := *alive.URL
 		away.Host = "away.test"
-		transport := s.h.origin.transport.(*http.Transport)
+		transport := s.h.origin.brief
 		dial := transport.DialContext
 		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if strings.HasPrefix(address, "away.test") {
@@ -503,13 +503,14 @@ func TestALongUploadIsNoProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
 		var away atomic.Bool
-		transport := s.h.origin.transport.(*http.Transport)
-		dial := transport.DialContext
-		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if away.Load() {
-				return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+		for _, transport := range []*http.Transport{s.h.origin.transport, s.h.origin.brief} {
+			dial := transport.DialContext
+			transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				if away.Load() {
+					return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+				}
+				return dial(ctx, network, address)
 			}
-			return dial(ctx, network, address)
 		}
 		var hosts host.Hosts
 		s.h.origin.targets[0].Host = hosts.Get("origin.test")

@@ -23,7 +23,8 @@ const via = "sundry"
 // Origin is where an API is served from: the first of its addresses that can be connected to.
 type Origin struct {
 	targets   []Target
-	transport http.RoundTripper
+	transport *http.Transport
+	brief     *http.Transport // is for requests that cannot be repeated
 	seed      maphash.Seed
 }
 
@@ -49,23 +50,30 @@ type Timeouts struct {
 
 // NewOrigin serves from these addresses, in their order. dial connects to one.
 func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Origin {
-	return &Origin{targets: targets, seed: maphash.MakeSeed(), transport: &http.Transport{
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, t.Connect) // or it is the system's two minutes
-			defer cancel()
-			conn, err := dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &headFilter{Conn: conn}, nil
-		},
-		TLSHandshakeTimeout: t.Connect, ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: true,
-		DisableCompression: true, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
-		MaxResponseHeaderBytes: maxHead,
-		// A connection of HTTP/2 takes all requests, so one that is lost would be waited for until the system gives it up.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
-	}}
+	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, t.Connect) // or it is the system's two minutes
+		defer cancel()
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &headFilter{Conn: conn}, nil
+	}
+	resting := func(most time.Duration) *http.Transport {
+		return &http.Transport{
+			DialContext: connect, TLSHandshakeTimeout: t.Connect, ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: true,
+			DisableCompression: true, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: most,
+			MaxResponseHeaderBytes: maxHead,
+			// A connection of HTTP/2 takes all requests, so one that is lost would be waited for until the system gives it up.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+		}
+	}
+	return &Origin{targets: targets, seed: maphash.MakeSeed(), transport: resting(time.Minute), brief: resting(briefly)}
 }
+
+// briefly is how long a connection rests that such requests go by. Origins close theirs after 2 s (gunicorn), or 5 s (Node, Apache): what
+// is on its way then is lost, and net/http repeats only what changes nothing and has no body.
+const briefly = time.Second
 
 // under is the URL of a path, as it was spelled, with its query, at an address.
 func under(target *url.URL, path string) (*url.URL, error) {
@@ -222,8 +230,12 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 			return nil, &host.ThrottledError{Quota: q.Name(), Wait: q.Wait(now)}
 		}
 	}
+	transport := c.origin.transport
+	if r.ContentLength != 0 || !web.Safe(r.Method) {
+		transport = c.origin.brief
+	}
 	c.handshake.Store(0)
-	resp, err := c.origin.transport.RoundTrip(r)
+	resp, err := transport.RoundTrip(r)
 	if err != nil && c.handshake.Load() == handshakeFailed {
 		err = fmt.Errorf("%w: %w", errHandshake, err)
 	}
@@ -274,7 +286,6 @@ func (o *Origin) isTarget(name string) bool {
 
 // Close ends the connections that rest.
 func (o *Origin) Close() {
-	if t, ok := o.transport.(*http.Transport); ok {
-		t.CloseIdleConnections()
-	}
+	o.transport.CloseIdleConnections()
+	o.brief.CloseIdleConnections()
 }

@@ -32,8 +32,9 @@ func newSecureWorld(t *testing.T, certificates []tls.Certificate, believed *x509
 		conn, err := back.dial(ctx, network, address)
 		return wrap(conn), err
 	})
-	transport, _ := s.h.origin.transport.(*http.Transport)
-	transport.TLSClientConfig = &tls.Config{RootCAs: believed}
+	for _, transport := range []*http.Transport{s.h.origin.transport, s.h.origin.brief} {
+		transport.TLSClientConfig = &tls.Config{RootCAs: believed}
+	}
 	s.h.origin.targets = nil
 	for _, name := range names {
 		s.h.origin.targets = append(s.h.origin.targets, Target{URL: &url.URL{Scheme: "https", Host: name}, Sent: name})
