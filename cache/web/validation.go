@@ -87,8 +87,8 @@ func SameRepresentation(notModified, stored http.Header) bool {
 var describing = [...]string{"Content-Length", "Content-Encoding", "Content-Range", "Content-Type"}
 
 // Updated is a stored response's header with what a 304 says anew (RFC 9111, sections 3.2 and 4.3.4). Its Age is that of
-// the 304, and so are its cookies: another caller's are stored. Its tag stays weak where that is all they differ in: what compresses
-// responses often leaves a 304 the tag of what is not compressed.
+// the 304, and so are its cookies: another caller's are stored. Its tag stays weak where that is all they differ in, and Vary
+// has all that it had: what compresses responses often leaves a 304 the fields of what is not compressed.
 func Updated(stored, notModified http.Header) http.Header {
 	h := stored.Clone()
 	delete(h, "Age")
@@ -96,6 +96,11 @@ func Updated(stored, notModified http.Header) http.Header {
 	for name, lines := range notModified {
 		if !slices.Contains(describing[:], name) || name == "Content-Type" && stored[name] == nil {
 			h[name] = slices.Clone(lines)
+		}
+	}
+	for name := range members(stored["Vary"]) {
+		if !slices.ContainsFunc(slices.Collect(members(h["Vary"])), func(m string) bool { return strings.EqualFold(m, name) }) {
+			h["Vary"] = append(h["Vary"], name)
 		}
 	}
 	if tag := stored.Get("Etag"); tag != "" && opaque(tag) == opaque(h.Get("Etag")) {

@@ -65,6 +65,21 @@ func TestUpdated(t *testing.T) {
 	}
 }
 
+// TestA304TakesNothingOutOfVary: that of Apache has no Accept-Encoding where the response has, which is compressed after it was chosen.
+func TestA304TakesNothingOutOfVary(t *testing.T) {
+	for _, row := range []struct{ stored, now, want string }{
+		{"Vary: negotiate,Accept-Encoding", "Vary: negotiate", "Vary: negotiate|Vary: Accept-Encoding"},
+		{"Vary: Accept-Encoding", "", "Vary: Accept-Encoding"},
+		{"Vary: Accept-Encoding", "Vary: Cookie", "Vary: Cookie|Vary: Accept-Encoding"},
+		{"Vary: Accept-Encoding|Vary: Cookie", "Vary: cookie", "Vary: cookie|Vary: Accept-Encoding"},
+		{"", "Vary: Cookie", "Vary: Cookie"},
+	} {
+		if diff := cmp.Diff(fields(split(row.want)...), Updated(fields(split(row.stored)...), fields(split(row.now)...))); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestSameRepresentation(t *testing.T) {
 	for _, row := range []struct {
 		now, stored string
