@@ -94,7 +94,14 @@ func (o *Origin) request(ctx context.Context, method, path string, h http.Header
 	if err != nil {
 		return nil, err
 	}
-	return (&http.Request{Method: method, URL: u, Host: target.Sent, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx), nil
+	r := &http.Request{Method: method, URL: u, Host: target.Sent, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: authenticatesConnection(h)}
+	return r.WithContext(ctx), nil
+}
+
+// authenticatesConnection reports whether an origin may take all that follows on the connection for the same user's (RFC 4559, section 6).
+func authenticatesConnection(h http.Header) bool {
+	scheme, _, _ := strings.Cut(h.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "NTLM") || strings.EqualFold(scheme, "Negotiate")
 }
 
 // heard is a request with the fields that go on to the origin, and by which its answer is stored: without those of its
