@@ -238,6 +238,21 @@ func TestTheFirstCallerMayLeave(t *testing.T) {
 	}
 }
 
+// TestAMoveInvalidatesWhereItLeads: clients of WebDAV save a file under another name, and move it over the old one.
+func TestAMoveInvalidatesWhereItLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Cache-Control", "max-age=60") })
+		for _, destination := range []string{"/b", "http://api.test/b", "http://origin.test/b"} {
+			for range 2 {
+				s.get("/b")
+			}
+			s.ask("MOVE", "/a", "", "Destination: "+destination)
+			time.Sleep(time.Second)
+		}
+		s.wantCalls(6)
+	})
+}
+
 func TestAnUnsafeMethodInvalidates(t *testing.T) {
 	var n atomic.Int64
 	hold, reached := make(chan struct{}), make(chan struct{})

@@ -163,11 +163,11 @@ func (c *call) sendInterim(code int, h http.Header) {
 }
 
 // invalidate makes what is stored for the target unusable, and for the URIs of the same host that the answer names (RFC
-// 9111, section 4.4). A response that was asked for before is not stored any more.
+// 9111, section 4.4), or a COPY or MOVE leads to (RFC 4918). A response that was asked for before is not stored any more.
 func (c *call) invalidate(got *web.Response) {
 	c.store.Purge(web.Purge{At: got.Received, Key: c.key})
-	for _, name := range [...]string{"Location", "Content-Location"} {
-		if key, ok := c.sameHost(got.Header.Get(name)); ok && key != c.key {
+	for _, uri := range [...]string{got.Header.Get("Location"), got.Header.Get("Content-Location"), c.r.Header.Get("Destination")} {
+		if key, ok := c.sameHost(uri); ok && key != c.key {
 			c.store.Purge(web.Purge{At: got.Received, Key: key})
 		}
 	}
