@@ -18,8 +18,10 @@ func TestNobodyGetsAConnectionThatAnotherHasAuthenticated(t *testing.T) {
 			back := newMemory()
 			s := serveWorld(t, back.dial)
 			server := &http.Server{
-				ErrorLog:    silent,
-				ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, user{}, new(string)) },
+				ErrorLog: silent,
+				ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+					return context.WithValue(ctx, user{}, new(string))
+				},
 				Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					who := r.Context().Value(user{}).(*string)
 					if said := r.Header.Get("Authorization"); said != "" {

@@ -18,8 +18,10 @@ func TestNoRequestIsLostOnAConnectionThatRested(t *testing.T) {
 			back := newMemory()
 			s := serveWorld(t, back.dial)
 			server := &http.Server{
-				ErrorLog:    silent,
-				ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, answered{}, new(time.Time)) },
+				ErrorLog: silent,
+				ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+					return context.WithValue(ctx, answered{}, new(time.Time))
+				},
 				Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 					last := r.Context().Value(answered{}).(*time.Time)
 					if !last.IsZero() && time.Since(*last) >= 2*time.Second {
