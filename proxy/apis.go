@@ -13,8 +13,8 @@ import (
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/through"
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/redact"
 )
 
 // apiRoute is an API that is served as it is.
@@ -206,7 +206,7 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 		attrs = append(attrs, slog.String("traceparent", tp))
 	}
 	if res.Err != nil && outcome != outcomeDisconnected {
-		attrs = append(attrs, slog.String("cause", redact.Truncate(res.Err.Error(), loggedCause)))
+		attrs = append(attrs, slog.String("cause", upstreams.Shorten(res.Err.Error(), loggedCause)))
 	}
 	s.writeLine(ctx, level, RequestMessage, attrs)
 }
