@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -272,13 +273,20 @@ func isThrottled(err error) bool {
 	return ok
 }
 
-// below is a path without that of the address, which an origin's own references have.
-func (o *Origin) below(path string) string {
-	base := strings.TrimSuffix(o.targets[0].URL.EscapedPath(), "/")
-	if rest, ok := strings.CutPrefix(path, base); ok && strings.HasPrefix(rest, "/") {
-		return rest
+// below is a path without that of the address, which an origin's own references have; false: it is not below that.
+func (o *Origin) below(path string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, strings.TrimSuffix(o.targets[0].URL.EscapedPath(), "/"))
+	if !ok || !strings.HasPrefix(rest, "/") {
+		return path, false
 	}
-	return path
+	return rest, true
+}
+
+// isAt reports whether a URL is at one of the origin's addresses.
+func (o *Origin) isAt(u *url.URL) bool {
+	return slices.ContainsFunc(o.targets, func(t Target) bool {
+		return u.Scheme == t.URL.Scheme && (strings.EqualFold(t.URL.Host, u.Host) || strings.EqualFold(t.Sent, u.Host))
+	})
 }
 
 // isTarget reports whether a host is one of the origin's addresses.

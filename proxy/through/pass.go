@@ -111,6 +111,7 @@ func (c *call) ask(ctx context.Context, interim interimFunc, method string, h ht
 		return nil, nil, errNotFinal
 	}
 	c.Response(resp.Header)
+	c.relocate(resp.Header)
 	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}, nil
 }
 
@@ -166,11 +167,19 @@ func (c *call) sendInterim(code int, h http.Header) {
 // 9111, section 4.4), or a COPY or MOVE leads to (RFC 4918). A response that was asked for before is not stored any more.
 func (c *call) invalidate(got *web.Response) {
 	c.store.Purge(web.Purge{At: got.Received, Key: c.key})
-	for _, uri := range [...]string{got.Header.Get("Location"), got.Header.Get("Content-Location"), c.r.Header.Get("Destination")} {
+	for _, uri := range [...]string{got.Header.Get("Location"), got.Header.Get("Content-Location"), c.destination()} {
 		if key, ok := c.sameHost(uri); ok && key != c.key {
 			c.store.Purge(web.Purge{At: got.Received, Key: key})
 		}
 	}
+}
+
+// destination is what a COPY or MOVE leads to; "": the request is another one.
+func (c *call) destination() string {
+	if c.r.Method != "COPY" && c.r.Method != "MOVE" {
+		return ""
+	}
+	return c.r.Header.Get("Destination")
 }
 
 // sameHost is the key of a URI that an answer names; false: it is of another host, or none.
@@ -183,7 +192,8 @@ func (c *call) sameHost(reference string) (key string, ok bool) {
 	if err != nil || !strings.EqualFold(u.Host, base.Host) && !c.origin.isTarget(u.Host) {
 		return "", false
 	}
-	return c.Name + c.origin.below(c.PathOf(&http.Request{URL: u})), true
+	path, _ := c.origin.below(c.PathOf(&http.Request{URL: u}))
+	return c.Name + path, true
 }
 
 // headSays lets the answer to a HEAD update what is stored for GET, or remove it (RFC 9111, section 4.3.5).

@@ -1,6 +1,7 @@
 package through
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -70,4 +71,24 @@ func cutPrefix(path, prefix string) string {
 		return path
 	}
 	return path[at:]
+}
+
+// relocate makes a Location at the origin's own address one below this API: callers need not reach that, and would get past here. One of
+// another scheme stays, or who is told to use TLS would come back here again and again.
+func (h *Handler) relocate(fields http.Header) {
+	u, err := url.Parse(fields.Get("Location"))
+	if err != nil || !h.origin.isAt(u) {
+		return
+	}
+	path, ok := h.origin.below(cmp.Or(u.EscapedPath(), "/"))
+	if path = h.Prefix + path; !ok || strings.HasPrefix(path, "//") { // which would be another host
+		return
+	}
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	if u.Fragment != "" {
+		path += "#" + u.EscapedFragment()
+	}
+	fields["Location"] = []string{path}
 }

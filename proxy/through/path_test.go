@@ -1,0 +1,47 @@
+package through
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+)
+
+// TestRedirectionsStayHere where they lead to the origin's own address.
+func TestRedirectionsStayHere(t *testing.T) {
+	for _, row := range []struct{ to, sent, prefix, location, want string }{
+		{"http://10.0.0.1:3000", "", "", "http://10.0.0.1:3000/dir/", "/dir/"},
+		{"http://10.0.0.1:3000", "", "/api/a", "http://10.0.0.1:3000/dir/?a=%2F#b", "/api/a/dir/?a=%2F#b"},
+		{"http://10.0.0.1:3000", "", "/api/a", "http://10.0.0.1:3000", "/api/a/"},
+		{"http://10.0.0.1:3000", "a.test", "", "http://A.test/dir%2Fx", "/dir%2Fx"},
+		{"http://a.test/v1", "", "/api/a", "http://a.test/v1/x", "/api/a/x"},
+		{"http://a.test/v1", "", "/api/a", "http://a.test/v2/x", "http://a.test/v2/x"},
+		{"http://a.test", "", "", "https://a.test/x", "https://a.test/x"}, // or it would lead here for ever
+		{"http://a.test", "", "", "http://a.test//evil.test/", "http://a.test//evil.test/"},
+		{"http://a.test", "", "", "http://b.test/x", "http://b.test/x"},
+		{"http://a.test", "", "", "http://a.test:81/x", "http://a.test:81/x"},
+		{"http://a.test", "", "/api/a", "/x", "/x"},
+		{"http://a.test", "", "", "", ""},
+	} {
+		to, err := url.Parse(row.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &Handler{Settings: Settings{Prefix: row.prefix}, origin: &Origin{targets: []Target{{URL: to, Sent: row.sent}}}}
+		fields := http.Header{}
+		if row.location != "" {
+			fields.Set("Location", row.location)
+		}
+		if h.relocate(fields); fields.Get("Location") != row.want {
+			t.Errorf("%+v: %q", row, fields.Get("Location"))
+		}
+	}
+}
+
+// TestOnlyCopiesHaveADestination that they make unusable: else any request that succeeds would purge what it likes.
+func TestOnlyCopiesHaveADestination(t *testing.T) {
+	s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Cache-Control", "max-age=60") })
+	s.get("/a")
+	s.ask(http.MethodPost, "/b", "", "Destination: http://api.test/a")
+	s.get("/a")
+	s.wantCalls(2)
+}
