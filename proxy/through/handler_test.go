@@ -82,13 +82,15 @@ func (s *stand) get(path string, lines ...string) (*http.Response, string) {
 
 func TestOneCallForAThousandCallers(t *testing.T) {
 	hold := make(chan struct{})
+	var waiting, collapsed atomic.Int64
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
 		<-hold
 		w.Header().Set("Cache-Control", "max-age=60")
 		fmt.Fprint(w, "answer")
+	}, func(s *Settings) {
+		s.Admit, s.Leave = func(time.Time) bool { return waiting.Add(1) > 0 }, func() {}
 	})
 	var all sync.WaitGroup
-	var collapsed atomic.Int64
 	for range 200 {
 		all.Go(func() {
 			resp, body := s.get("/a")
@@ -100,7 +102,7 @@ func TestOneCallForAThousandCallers(t *testing.T) {
 			}
 		})
 	}
-	waittest.Until(t, "the call", func() bool { return s.calls.Load() == 1 })
+	waittest.Until(t, "the call, and others who wait for it", func() bool { return s.calls.Load() == 1 && waiting.Load() > 100 })
 	close(hold)
 	all.Wait()
 	s.wantCalls(1)
