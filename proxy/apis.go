@@ -181,7 +181,11 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 	if outcome == outcomeDisconnected {
 		status = statusClientClosed
 	}
-	rt.metrics.observeHit(outcome, status, took)
+	if status == http.StatusSwitchingProtocols {
+		rt.metrics.count(outcome, status) // a connection may last for hours
+	} else {
+		rt.metrics.observeHit(outcome, status, took)
+	}
 	settings := s.current.Load().settings
 	if isHit := outcome == outcomeHit || outcome == outcomeNotModified; isHit && s.hitCount.Add(1)%settings.HitSample != 0 {
 		return

@@ -82,7 +82,7 @@ func (m *serverMetrics) endpoint(name string) *endpointMetrics {
 func (m *serverMetrics) api(name string) *endpointMetrics {
 	e := m.endpoint(name)
 	for _, o := range []outcome{outcomeHit, outcomeStale, outcomeStaleError, outcomeMiss, outcomeCoalesced, outcomeBypass} {
-		for c := 2; c <= 5; c++ {
+		for c := 1; c <= 5; c++ { // 1: it is another protocol now
 			e.requests[o][c] = m.requests.WithLabelValues(name, o.String(), string(rune('0'+c))+"xx")
 		}
 	}

@@ -584,3 +584,37 @@ func TestErrorsOfAnAPICanBeFound(t *testing.T) {
 		t.Error("the query is logged")
 	}
 }
+
+// TestAWebSocketIsCounted as one request, and is none that took an hour.
+func TestAWebSocketIsCounted(t *testing.T) {
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		_, _ = io.Copy(conn, rw)
+	}))
+	t.Cleanup(api.Close)
+	p := serve(t, "--to", api.URL)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.public, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, "GET /chat HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(resp, err)
+	}
+	conn.Close()
+	metrics := ""
+	waittest.Until(t, "the request to be counted", func() bool {
+		_, metrics = mustGet(t, p.admin+"/metrics")
+		return strings.Contains(metrics, `sundry_requests_total{class="1xx",endpoint="api",outcome="bypass"} 1`)
+	})
+	if !strings.Contains(metrics, `sundry_request_duration_seconds_count{endpoint="api"} 0`) {
+		t.Error("it counts among what took long")
+	}
+}

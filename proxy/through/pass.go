@@ -285,6 +285,7 @@ func (c *call) tunnel() {
 			}
 		},
 		ModifyResponse: func(resp *http.Response) error {
+			c.w.Code = resp.StatusCode // of another protocol, it goes past the writer
 			c.Response(resp.Header)
 			maps.DeleteFunc(resp.Header, func(name string, _ []string) bool { return slices.Contains(c.Rules.Tags, name) })
 			return nil
