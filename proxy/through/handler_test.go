@@ -401,6 +401,10 @@ func TestRangesOfWhatIsStored(t *testing.T) {
 
 func TestBodiesGoBothWaysWithTrailers(t *testing.T) {
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, "plain")
+			return
+		}
 		w.Header().Set("Trailer", "X-Sum")
 		_ = http.NewResponseController(w).EnableFullDuplex()
 		n, err := io.Copy(w, r.Body)
@@ -424,6 +428,9 @@ func TestBodiesGoBothWaysWithTrailers(t *testing.T) {
 	got, err := io.ReadAll(resp.Body)
 	if err != nil || string(got) != body || len(resp.Trailer) != 1 || resp.Trailer.Get("X-Sum") != fmt.Sprint(len(body)) {
 		t.Errorf("%d bytes, %v, trailer %v", len(got), err, resp.Trailer)
+	}
+	if resp, got := s.get("/plain"); got != "plain" || resp.Header.Get("X-Set") != "once" || len(resp.Trailer) > 0 {
+		t.Errorf("%q %v, trailer %v", got, resp.Header, resp.Trailer)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sundry/cache/web"
+	"sundry/metrics/panics"
 	"sundry/upstreams/host"
 )
 
@@ -213,7 +214,7 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	var once sync.Once
 	done := func(h host.Health) { once.Do(func() { report(h) }) }
 	if r.Body != nil { // as long as it is sent, nobody else would get through to a host that is probed
-		defer context.AfterFunc(within, func() { done(host.Ignored) })()
+		defer context.AfterFunc(within, c.panics.Func(panics.Request, func() { done(host.Ignored) }))()
 	}
 	resp, err := c.roundTrip(target, r)
 	switch {

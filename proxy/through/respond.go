@@ -215,7 +215,7 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 }
 
 func (c *call) sendTrailer(a *answer) {
-	if a.trailer == nil {
+	if a.trailer == nil || len(*a.trailer) == 0 {
 		return
 	}
 	changed := a.trailer.Clone()
