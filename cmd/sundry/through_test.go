@@ -618,3 +618,40 @@ func TestAWebSocketIsCounted(t *testing.T) {
 		t.Error("it counts among what took long")
 	}
 }
+
+// TestRedirectionsOfAnAPILeadHere, wherever it is: what was kept of another place is not used after a reload.
+func TestRedirectionsOfAnAPILeadHere(t *testing.T) {
+	t.Parallel()
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		http.Redirect(w, r, "http://"+r.Host+"/b", http.StatusMovedPermanently)
+	}))
+	t.Cleanup(origin.Close)
+	dir := t.TempDir()
+	declared := func(more string) {
+		write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+origin.URL+"'"+more+"}\n")
+	}
+	declared("")
+	p := serveWith(t, nil, "--catalog", dir)
+	location := func(path, host string) string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.public+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.Header.Get("Location")
+	}
+	if got := location("/api/weather/a", ""); got != "/api/weather/b" {
+		t.Errorf("below a prefix: %s", got)
+	}
+	declared(", hosts: [weather.example.org]")
+	waittest.Until(t, "the reload", func() bool { return location("/a", "weather.example.org") != "" })
+	if got := location("/a", "weather.example.org"); got != "/b" {
+		t.Errorf("by its name: %s", got)
+	}
+}

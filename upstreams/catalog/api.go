@@ -119,14 +119,14 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.KeepAlive = p.Keepalive == nil || *p.Keepalive
 }
 
-// origin says of whom, and for whom, responses are that are kept: those from another address, or of which callers were told apart in
-// another way, are none of this API.
+// origin says of whom, and for whom, responses are that are kept: those from another address, of which callers were told apart in
+// another way, or with redirections to where it was, are none of this API.
 func (a *API) origin() string {
 	if len(a.Targets) == 0 {
 		return "" // a mistake
 	}
 	first := a.Targets[0] // the others stand in for it
-	text := fmt.Sprint(first.URL, first.Sent, a.Rules.Ignored, a.Rules.NoCookies, a.Response)
+	text := fmt.Sprint(first.URL, first.Sent, len(a.Hosts) > 0, a.Rules.Ignored, a.Rules.NoCookies, a.Response)
 	return strconv.FormatUint(xxhash.Sum64String(text), 36)
 }
 
