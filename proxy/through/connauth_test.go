@@ -40,6 +40,12 @@ func TestNobodyGetsAConnectionThatAnotherHasAuthenticated(t *testing.T) {
 					t.Errorf("%s without credentials after %s: %d, %q", method, scheme, a.status, a.body)
 				}
 			}
+			upgrade := []string{"Connection: Upgrade", "Upgrade: websocket"} // which the origin does not do
+			s.get("/a", append(upgrade, "Authorization: "+scheme+" alice")...)
+			synctest.Wait()
+			if a := s.get("/a", upgrade...); a.status != http.StatusOK || a.body != "" {
+				t.Errorf("an upgrade without credentials after %s: %d, %q", scheme, a.status, a.body)
+			}
 		})
 	}
 }

@@ -96,7 +96,7 @@ func (o *Origin) request(ctx context.Context, method, path string, h http.Header
 	if err != nil {
 		return nil, err
 	}
-	r := &http.Request{Method: method, URL: u, Host: target.Sent, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: authenticatesConnection(h)}
+	r := &http.Request{Method: method, URL: u, Host: target.Sent, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	return r.WithContext(ctx), nil
 }
 
@@ -243,6 +243,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 	if r.ContentLength != 0 || !web.Safe(r.Method) {
 		transport = c.origin.brief
 	}
+	r.Close = authenticatesConnection(r.Header)
 	c.handshake.Store(0)
 	resp, err := transport.RoundTrip(r)
 	if err != nil && c.handshake.Load() == handshakeFailed {
