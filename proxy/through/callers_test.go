@@ -535,3 +535,29 @@ func TestALongUploadIsNoProbe(t *testing.T) {
 		}
 	})
 }
+
+// TestAnOriginThatDoesNotAnswerIsLeftAlone, also where all that it is asked has a body, which it takes.
+func TestAnOriginThatDoesNotAnswerIsLeftAlone(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newWorld(t, func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				<-r.Context().Done()
+			})
+			var hosts host.Hosts
+			s.h.origin.targets[0].Host = hosts.Get("origin.test")
+			body := map[string]string{http.MethodPost: "body"}[method]
+			for i := range 1200 {
+				if i == 600 {
+					s.calls.Store(0)
+				}
+				go s.ask(method, fmt.Sprint("/", i), body)
+				time.Sleep(time.Second)
+			}
+			time.Sleep(time.Minute)
+			if n := s.calls.Load(); n > 20 {
+				t.Errorf("%s: %d requests in 10 minutes", method, n)
+			}
+		})
+	}
+}

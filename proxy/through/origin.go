@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -213,8 +214,12 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	}
 	var once sync.Once
 	done := func(h host.Health) { once.Do(func() { report(h) }) }
-	if r.Body != nil { // as long as it is sent, nobody else would get through to a host that is probed
-		defer context.AfterFunc(within, c.panics.Func(panics.Request, func() { done(host.Ignored) }))()
+	if r.Body != nil && r.Body != http.NoBody {
+		defer context.AfterFunc(within, c.panics.Func(panics.Request, func() {
+			if c.sends(r.Body) { // for as long as it likes, and nobody else would get through to a host that is probed
+				done(host.Ignored)
+			}
+		}))()
 	}
 	resp, err := c.roundTrip(target, r)
 	switch {
@@ -226,6 +231,12 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 		done(host.Ignored)
 	}
 	return resp, err
+}
+
+// sends reports whether a body is being sent. Else it is the host that is waited for.
+func (c *call) sends(body io.Reader) bool {
+	moving, ok := body.(*movingBody)
+	return c.handshake.Load() == connectionGot && (!ok || !moving.ended.Load())
 }
 
 // roundTrip sends a request, if its quota allows. The error may be a host.ThrottledError.

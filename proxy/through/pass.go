@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sundry/cache/web"
@@ -80,7 +81,7 @@ type movingBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	idle    time.Duration
-	ended   bool
+	ended   atomic.Bool
 }
 
 // Close implements io.Closer: net/http closes the body once the caller is answered. A transport that gets no connection closes it
@@ -90,11 +91,11 @@ func (*movingBody) Close() error { return nil }
 // Read implements io.Reader. A transport reads once more behind the end. net/http waits there for the caller to leave, who would be
 // taken for gone once that time is up.
 func (b *movingBody) Read(p []byte) (n int, err error) {
-	if !b.ended {
+	if !b.ended.Load() {
 		_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // a test's reader has none
 	}
 	n, err = b.ReadCloser.Read(p)
-	b.ended = err != nil
+	b.ended.Store(err != nil)
 	return n, err
 }
 
