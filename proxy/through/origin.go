@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -181,6 +180,7 @@ func (c *call) reach(ctx context.Context, method string, h http.Header, body boo
 		}
 		resp, err := c.sendTo(target, r)
 		if err == nil {
+			c.relocate(resp.Header, &target)
 			return resp, nil
 		}
 		if last = err; !notConnected(err) {
@@ -286,20 +286,18 @@ func isThrottled(err error) bool {
 	return ok
 }
 
-// below is a path without that of the address, which an origin's own references have; false: it is not below that.
-func (o *Origin) below(path string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(path, strings.TrimSuffix(o.targets[0].URL.EscapedPath(), "/"))
+// below is a path without that of the address, which its own references have; false: it is not below that.
+func (t *Target) below(path string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, strings.TrimSuffix(t.URL.EscapedPath(), "/"))
 	if !ok || !strings.HasPrefix(rest, "/") {
 		return path, false
 	}
 	return rest, true
 }
 
-// isAt reports whether a URL is at one of the origin's addresses.
-func (o *Origin) isAt(u *url.URL) bool {
-	return slices.ContainsFunc(o.targets, func(t Target) bool {
-		return u.Scheme == t.URL.Scheme && (strings.EqualFold(t.URL.Host, u.Host) || strings.EqualFold(t.Sent, u.Host))
-	})
+// isAt reports whether a URL is at the address.
+func (t *Target) isAt(u *url.URL) bool {
+	return u.Scheme == t.URL.Scheme && (strings.EqualFold(t.URL.Host, u.Host) || strings.EqualFold(t.Sent, u.Host))
 }
 
 // isTarget reports whether a host is one of the origin's addresses.

@@ -112,7 +112,6 @@ func (c *call) ask(ctx context.Context, interim interimFunc, method string, h ht
 		return nil, nil, errNotFinal
 	}
 	c.Response(resp.Header)
-	c.relocate(resp.Header)
 	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}, nil
 }
 
@@ -193,7 +192,7 @@ func (c *call) sameHost(reference string) (key string, ok bool) {
 	if err != nil || !strings.EqualFold(u.Host, base.Host) && !c.origin.isTarget(u.Host) {
 		return "", false
 	}
-	path, _ := c.origin.below(c.PathOf(&http.Request{URL: u}))
+	path, _ := c.origin.targets[0].below(c.PathOf(&http.Request{URL: u}))
 	return c.Name + path, true
 }
 

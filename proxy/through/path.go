@@ -73,14 +73,14 @@ func cutPrefix(path, prefix string) string {
 	return path[at:]
 }
 
-// relocate makes a Location at the origin's own address one below this API: callers need not reach that, and would get past here. One of
-// another scheme stays, or who is told to use TLS would come back here again and again.
-func (h *Handler) relocate(fields http.Header) {
+// relocate makes a Location at the address that was asked one below this API: callers need not reach that, and would get past here. One
+// of another scheme or address stays, or who is told to use TLS would come back here again and again.
+func (h *Handler) relocate(fields http.Header, asked *Target) {
 	u, err := url.Parse(fields.Get("Location"))
-	if err != nil || !h.origin.isAt(u) {
+	if err != nil || !asked.isAt(u) {
 		return
 	}
-	path, ok := h.origin.below(cmp.Or(u.EscapedPath(), "/"))
+	path, ok := asked.below(cmp.Or(u.EscapedPath(), "/"))
 	if path = h.Prefix + path; !ok || strings.HasPrefix(path, "//") { // which would be another host
 		return
 	}

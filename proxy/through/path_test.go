@@ -1,9 +1,12 @@
 package through
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"net/url"
 	"testing"
+	"testing/synctest"
 )
 
 // TestRedirectionsStayHere where they lead to the origin's own address.
@@ -26,12 +29,12 @@ func TestRedirectionsStayHere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &Handler{Settings: Settings{Prefix: row.prefix}, origin: &Origin{targets: []Target{{URL: to, Sent: row.sent}}}}
+		h := &Handler{Settings: Settings{Prefix: row.prefix}}
 		fields := http.Header{}
 		if row.location != "" {
 			fields.Set("Location", row.location)
 		}
-		if h.relocate(fields); fields.Get("Location") != row.want {
+		if h.relocate(fields, &Target{URL: to, Sent: row.sent}); fields.Get("Location") != row.want {
 			t.Errorf("%+v: %q", row, fields.Get("Location"))
 		}
 	}
@@ -44,4 +47,29 @@ func TestOnlyCopiesHaveADestination(t *testing.T) {
 	s.ask(http.MethodPost, "/b", "", "Destination: http://api.test/a")
 	s.get("/a")
 	s.wantCalls(2)
+}
+
+// TestRedirectionsOfSeveralAddresses: one to another address leads there, or it would lead here for ever.
+func TestRedirectionsOfSeveralAddresses(t *testing.T) {
+	for name, want := range map[string]string{"origin.test": "http://second.test/mirror/a/", "second.test": "/a/"} {
+		synctest.Test(t, func(t *testing.T) {
+			back := newMemory()
+			s := serveWorld(t, func(ctx context.Context, network, address string) (net.Conn, error) {
+				if address != name+":80" {
+					return nil, &net.OpError{Op: "dial", Net: network, Err: net.ErrClosed}
+				}
+				return back.dial(ctx, network, address)
+			})
+			s.h.origin.targets = append(s.h.origin.targets, Target{URL: &url.URL{Scheme: "http", Host: "second.test", Path: "/mirror"}, Sent: "second.test"})
+			server := &http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Location", "http://second.test/mirror/a/")
+				w.WriteHeader(http.StatusFound)
+			})}
+			go func() { _ = server.Serve(back) }()
+			t.Cleanup(func() { _ = server.Close() })
+			if a := s.get("/a"); a.header.Get("Location") != want {
+				t.Errorf("%s: %d %v, expected %s", name, a.status, a.header, want)
+			}
+		})
+	}
 }
