@@ -561,3 +561,30 @@ func TestAnOriginThatDoesNotAnswerIsLeftAlone(t *testing.T) {
 		})
 	}
 }
+
+// TestTroubleOutdatesNothing: an origin that has enough for now, or is not reached by what is in front of it, says nothing of its content.
+func TestTroubleOutdatesNothing(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, 522} {
+		synctest.Test(t, func(t *testing.T) {
+			var away atomic.Bool
+			s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+				if away.Load() {
+					w.WriteHeader(status)
+					return
+				}
+				w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=3600")
+				fmt.Fprint(w, "answer")
+			})
+			s.get("/a")
+			away.Store(true)
+			for range 5 {
+				time.Sleep(5 * time.Second)
+				if a := s.get("/a"); a.body != "answer" {
+					t.Errorf("%d, where the origin says %d", a.status, status)
+				}
+			}
+			synctest.Wait()
+			s.wantCalls(6)
+		})
+	}
+}

@@ -237,7 +237,8 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
 	fits := resp.ContentLength <= e.Most
 	b.keeps = mayStore && fits
-	if e.stored != nil && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
+	trouble := got.Status >= http.StatusInternalServerError || got.Status == http.StatusTooManyRequests
+	if e.stored != nil && !trouble && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
 		e.stored.Outdate()
 	}
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), status: e.status, trailer: &resp.Trailer}
