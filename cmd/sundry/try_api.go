@@ -50,6 +50,7 @@ type attempt struct {
 // seenAnswer is what a caller of an API gets. Of the body it has the beginning.
 type seenAnswer struct {
 	header http.Header
+	headed bool // all that comes now is the body, and trailers
 	begun  []byte
 }
 
@@ -57,7 +58,7 @@ type seenAnswer struct {
 func (a *seenAnswer) Header() http.Header { return a.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (a *seenAnswer) WriteHeader(int) {}
+func (a *seenAnswer) WriteHeader(code int) { a.headed = code >= http.StatusOK }
 
 // Write implements http.ResponseWriter.
 func (a *seenAnswer) Write(b []byte) (int, error) {
@@ -137,6 +138,9 @@ func (c *apiCall) observed() func(host string) func(err error, took time.Duratio
 // received changes the fields of what the origin answered, and notes them.
 func (c *apiCall) received(h http.Header) {
 	c.api.Response.Apply(h)
+	if c.answer.headed {
+		return
+	}
 	now := time.Now()
 	c.origins = &web.Response{Header: h.Clone(), Requested: now, Received: now}
 }

@@ -32,6 +32,10 @@ func TestTryOfAnAPI(t *testing.T) {
 		case "/v1/kept":
 			w.Header().Set("Cache-Control", "max-age=60")
 			w.Header().Set("Etag", `"a"`)
+		case "/v1/trailed":
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Trailer", "X-Sum")
+			defer w.Header().Set("X-Sum", "1")
 		case "/v1/secret":
 			w.Header().Set("Cache-Control", "no-store")
 		case "/v1/large":
@@ -62,6 +66,7 @@ func TestTryOfAnAPI(t *testing.T) {
 			"Cache-Status: sundry; fwd=uri-miss; stored\n", "  caching          fresh for a minute because max-age=60\n                   then revalidated by ETag\n", "    /v1/kept?x=1 k-***\n",
 		}, "Server:", ""},
 		{"  cache: {drop: [x], sort: true}\n", "/kept?x=1&b=2&a=1", []string{"/v1/kept?a=1&b=2\n"}, "x=1", ""},
+		{"", "/trailed", []string{"  caching          fresh for a minute because max-age=60\n"}, "", ""},
 		{"", "/secret", []string{"  caching          not stored because of no-store\n"}, "", ""},
 		{"", "", []string{"/v1/\n", "not stored because nothing says for how long"}, "", ""},
 		{"", "/wrong", []string{"answer 418 I'm a teapot in "}, "", ""},
