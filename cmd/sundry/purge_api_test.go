@@ -42,6 +42,7 @@ func TestPURGEWithFilesOfAPIs(t *testing.T) {
 		{"/", "Cache-Tags: all", "Cache-Tags: expected Cache-Tag or Surrogate-Key", http.StatusBadRequest, 0},
 		{"/api/weather/a", "Xkey: all", "Xkey: expected Cache-Tag or Surrogate-Key", http.StatusBadRequest, 0},
 		{"/", "Cache-Tag: all\nCache-Tag: other", "a tag without spaces and commas", http.StatusBadRequest, 0},
+		{"/", "Cache-Tag: all\nSurrogate-Key: all", `"entries":1,`, http.StatusOK, 1},
 		{"/", "Surrogate-Key: all other", "a tag without spaces and commas", http.StatusBadRequest, 0},
 		{"/api/weather/a", "", `"entries":1,`, http.StatusOK, 1},
 		{"/a", "", "/api/weather/ (weather)", http.StatusNotFound, 0},

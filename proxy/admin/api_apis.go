@@ -217,7 +217,7 @@ func (a *api) purgeByMethod(r *http.Request) (any, error) {
 	}
 	name, path, ok := a.Resolve(r)
 	of, soft := selection{url: path}, r.Header.Get("Soft-Purge") == "1"
-	if tags := strings.Join(slices.Concat(r.Header["Cache-Tag"], r.Header["Surrogate-Key"]), ","); tags != "" {
+	if tags := cmp.Or(strings.Join(r.Header["Cache-Tag"], ","), strings.Join(r.Header["Surrogate-Key"], ",")); tags != "" {
 		of = selection{tag: tags} // several are refused
 	}
 	switch {

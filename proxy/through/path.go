@@ -81,6 +81,9 @@ func (h *Handler) relocate(fields http.Header, asked *Target) {
 		return
 	}
 	path, ok := asked.below(cmp.Or(u.EscapedPath(), "/"))
+	if ok && h.Prefix != "" && strings.HasPrefix(path, h.Prefix+"/") {
+		return // it knows where callers reach it
+	}
 	if path = h.Prefix + path; !ok || strings.HasPrefix(path, "//") { // which would be another host
 		return
 	}
