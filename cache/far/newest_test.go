@@ -272,6 +272,11 @@ func TestTheOldestMakeRoom(t *testing.T) {
 	if all, _ := q.waiting(); all != 0 || q.bytes != 0 {
 		t.Errorf("%d are left, of %d bytes", all, q.bytes)
 	}
+	for i, want := range []int{0, 1} { // of marks, whose keys are as long as callers like, a quarter of the bytes
+		if dropped := q.push(&job{kind: marking, cacheKey: fmt.Sprint(i), key: fmt.Sprint(i), size: 200}); dropped != want {
+			t.Errorf("%d dropped of mark %d", dropped, i)
+		}
+	}
 }
 
 // TestMarksOfNothingAreForgottenSoon: callers can make as many as they like.

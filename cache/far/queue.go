@@ -60,7 +60,7 @@ func (j *job) needless(deletion *job) bool {
 const shardCount = 4
 
 // maxDeletions bounds the deletions of each shard, those to be retried included.
-// Values do not count towards it. Callers can make marks, so these leave half of it to others.
+// Values do not count towards it. Callers can make marks, so these leave half of it to others, and take a quarter of the bytes at most.
 const maxDeletions = 4096
 
 // queue bounds the waiting writes: values in number and in bytes, deletions in
@@ -75,6 +75,7 @@ type queue struct {
 	values    int
 	bytes     int64
 	deletions int
+	marks     int64 // in bytes
 	closed    bool
 	discarded bool
 }
@@ -108,7 +109,7 @@ func (q *queue) push(j *job) (dropped int) {
 	if j.kind == deleting || j.kind == marking {
 		q.removeWrites(s, j)
 	}
-	if j.deletion() && s.deletions >= maxDeletions || j.kind == marking && s.deletions >= maxDeletions/2 {
+	if j.deletion() && s.deletions >= maxDeletions || j.kind == marking && (s.deletions >= maxDeletions/2 || q.marks+int64(j.size) > q.maxBytes/4) {
 		return 1
 	}
 	for !j.deletion() && (q.values >= q.maxValues || q.bytes+int64(j.size) > q.maxBytes) {
@@ -180,6 +181,7 @@ func (q *queue) count(s *shard, j *job, n int) {
 	if j.deletion() {
 		s.deletions += n
 		q.deletions += n
+		q.marks += int64(n * j.size) // others have none
 		return
 	}
 	q.values += n
