@@ -57,6 +57,10 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 		return words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）"), true
 	case len(r.Header["Set-Cookie"]) > 0 && (!t.Explicit || t.NoCache || t.Left(r.Received) <= 0):
 		return words.Say("it sets a cookie, and is not fresh by what it says", "它设置了 Cookie，又没有声明尚未用完的保鲜期"), true
+	case len(r.Header["Set-Cookie"]) > 0 && slices.Contains(Selecting(r.Header, rules.Ignored), "Cookie"):
+		return words.Say("it sets a cookie, and is selected by cookies (Vary)", "它设置了 Cookie，又按 Cookie 选取（Vary）"), true
+	case q.Header["Cookie"] != nil && mayBeOfSession(r, t, rules):
+		return words.Say("the request has a cookie, and but for its date the answer does not say how long it is fresh, or which one it is", "请求带有 Cookie，而响应的保鲜期或版本只有日期可依"), true
 	case variesByAnything(r.Header):
 		return words.Say("of Vary: *", "声明了 Vary: *"), true
 	case q.Header[callersField] == nil && slices.Contains(Selecting(r.Header, rules.Ignored), callersField):
@@ -65,6 +69,19 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 		return words.Say("the request has a field of Vary with _ in the place of -, which an origin may take for it", "请求中有 Vary 所列的字段，但以 _ 代替了 -，源站可能把两者混为一谈"), true
 	}
 	return why, false
+}
+
+// mayBeOfSession reports whether a response to a request with a cookie may be for that one alone, as files are behind a login: of its date no
+// freshness follows then, and those of others may have the same one.
+func mayBeOfSession(r *Response, t *Terms, rules *Rules) bool {
+	_, byDefault := rules.Default[r.Status]
+	switch {
+	case t.Public, byDefault:
+		return false
+	case t.NoCache, t.Left(r.Received) <= 0:
+		return r.Header.Get("Etag") == ""
+	}
+	return !t.Explicit
 }
 
 // callersField has where a request comes from. The origin is sent it of each caller, also of those who are not heard about it and
