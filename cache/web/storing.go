@@ -59,8 +59,8 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 		return words.Say("it sets a cookie, and is not fresh by what it says", "它设置了 Cookie，又没有声明尚未用完的保鲜期"), true
 	case len(r.Header["Set-Cookie"]) > 0 && slices.Contains(Selecting(r.Header, rules.Ignored), "Cookie"):
 		return words.Say("it sets a cookie, and is selected by cookies (Vary)", "它设置了 Cookie，又按 Cookie 选取（Vary）"), true
-	case q.Header["Cookie"] != nil && mayBeOfSession(r, t, rules):
-		return words.Say("the request has a cookie, and but for its date the answer does not say how long it is fresh, or which one it is", "请求带有 Cookie，而响应的保鲜期或版本只有日期可依"), true
+	case identifies(q.Header) && mayBeOfOne(r, t, rules):
+		return words.Say("the request has a cookie or a key, and but for its date the answer does not say how long it is fresh, or which one it is", "请求带有 Cookie 或密钥，而响应的保鲜期或版本只有日期可依"), true
 	case variesByAnything(r.Header):
 		return words.Say("of Vary: *", "声明了 Vary: *"), true
 	case q.Header[callersField] == nil && slices.Contains(Selecting(r.Header, rules.Ignored), callersField):
@@ -71,9 +71,14 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 	return why, false
 }
 
-// mayBeOfSession reports whether a response to a request with a cookie may be for that one alone, as files are behind a login: of its date no
+// identifies reports whether a request has a cookie, or one of the fields that stand in the place of Authorization at many origins.
+func identifies(request http.Header) bool {
+	return request["Cookie"] != nil || request["X-Api-Key"] != nil || request["X-Auth-Token"] != nil
+}
+
+// mayBeOfOne reports whether a response to such a request may be for that caller alone, as files are behind a login: of its date no
 // freshness follows then, and those of others may have the same one.
-func mayBeOfSession(r *Response, t *Terms, rules *Rules) bool {
+func mayBeOfOne(r *Response, t *Terms, rules *Rules) bool {
 	_, byDefault := rules.Default[r.Status]
 	switch {
 	case t.Public, byDefault:

@@ -48,11 +48,12 @@ func TestNobodyGetsTheSessionOfAnother(t *testing.T) {
 // TestNobodyGetsTheFileOfAnother from an origin that sends files behind a login with a date alone, as Go, Starlette, Sinatra and Django do.
 func TestNobodyGetsTheFileOfAnother(t *testing.T) {
 	for _, control := range []string{"", "no-cache", "max-age=0"} {
-		for _, tag := range []string{"", `"%s"`} {
+		for i, tag := range []string{"", `"%s"`, `"%s"`} {
+			field := [...]string{"Cookie", "X-Api-Key", "X-Auth-Token"}[i]
 			synctest.Test(t, func(t *testing.T) {
 				modified := time.Now().Add(-100 * time.Hour)
 				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
-					user := r.Header.Get("Cookie")
+					user := r.Header.Get(field)
 					if user == "" {
 						w.WriteHeader(http.StatusUnauthorized)
 						return
@@ -67,12 +68,12 @@ func TestNobodyGetsTheFileOfAnother(t *testing.T) {
 				})
 				for range 2 {
 					for _, user := range []string{"session=1", "session=2"} {
-						if a := s.get("/a", "Cookie: "+user); a.status != http.StatusOK || a.body != user {
+						if a := s.get("/a", field+": "+user); a.status != http.StatusOK || a.body != user {
 							t.Errorf("%q, %q: %d, %s", control, tag, a.status, a.body)
 						}
 					}
 					if a := s.get("/a"); a.status != http.StatusUnauthorized {
-						t.Errorf("%q, %q, to who has no cookie: %d, %s", control, tag, a.status, a.body)
+						t.Errorf("%q, %q, to who has none: %d, %s", control, tag, a.status, a.body)
 					}
 				}
 			})
