@@ -2,9 +2,11 @@ package through
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"net/http/httptrace"
 	"sync/atomic"
+	"syscall"
 )
 
 // maxHead is how long the head of a response may be: each that is read at the same time is in memory.
@@ -16,16 +18,31 @@ const maxHead = 256 << 10
 type headFilter struct {
 	net.Conn
 	inHead atomic.Bool
-	held   []byte // of a head that does not end yet
-	ready  []byte // what is to be read next
-	err    error  // behind ready
+	sent   atomic.Bool // something of the request that is under way
+	held   []byte      // of a head that does not end yet
+	ready  []byte      // what is to be read next
+	err    error       // behind ready
 }
 
 // awaitHead has the filter of a connection look for the head of the response to the request that gets it.
 func awaitHead(got httptrace.GotConnInfo) {
 	if c, ok := got.Conn.(*headFilter); ok {
+		c.sent.Store(false)
 		c.inHead.Store(true)
 	}
+}
+
+// Write implements net.Conn. An origin that has enough of a request answers and closes the connection: for what could not be sent any more
+// net/http would give up the answer, which lies there to be read. Where nothing was sent, it asks over another connection.
+func (c *headFilter) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if c.sent.Load() && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+		return len(b), nil
+	}
+	if n > 0 && c.inHead.Load() {
+		c.sent.Store(true)
+	}
+	return n, err
 }
 
 // Read implements net.Conn. It may wait since before the request was written, so what it has read decides. As a rule that is
