@@ -293,6 +293,8 @@ func (e *errand) window(length int64, shared bool) int64 {
 		return streamWindow
 	case length > e.Most:
 		return shareWindow
+	case length < 0 && shared:
+		return max(e.Most+1, shareWindow)
 	}
 	return max(e.Most+1, streamWindow) // or one that nobody reads could not be seen to be longer
 }

@@ -143,6 +143,35 @@ func TestASlowReaderOfALargeBody(t *testing.T) {
 	}
 }
 
+// TestASlowReaderOfABodyOfUnknownLength may be as far behind as one of a body whose length is said.
+func TestASlowReaderOfABodyOfUnknownLength(t *testing.T) {
+	t.Parallel()
+	const length = 14 << 20
+	hold := make(chan struct{})
+	s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+		<-hold
+		w.Header().Set("Cache-Control", "max-age=60")
+		_, _ = io.CopyN(w, zeros{}, length)
+	})
+	var callers []net.Conn
+	for range 2 {
+		c, err := s.front.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		callers = append(callers, c)
+	}
+	waittest.Until(t, "both to wait for one flight", func() bool { return s.h.flights.waiting() == len(callers) })
+	close(hold)
+	for i, c := range callers {
+		if n, err := readAnswer(c); err != nil || n != length {
+			t.Errorf("reader %d: %d bytes: %v", i, n, err)
+		}
+	}
+}
+
 // TestARestThatIsTooShort is not taken for all of it, where nothing but its Content-Range says how long it is.
 func TestARestThatIsTooShort(t *testing.T) {
 	t.Parallel()
