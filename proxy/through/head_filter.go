@@ -2,6 +2,7 @@ package through
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http/httptrace"
@@ -24,11 +25,16 @@ type headFilter struct {
 	err    error       // behind ready
 }
 
-// awaitHead has the filter of a connection look for the head of the response to the request that gets it.
+// awaitHead has the filter of a connection look for the head of the response to the request that gets it. With TLS there is none to be seen.
 func awaitHead(got httptrace.GotConnInfo) {
-	if c, ok := got.Conn.(*headFilter); ok {
+	conn := got.Conn
+	over, secret := conn.(*tls.Conn)
+	if secret {
+		conn = over.NetConn()
+	}
+	if c, ok := conn.(*headFilter); ok {
 		c.sent.Store(false)
-		c.inHead.Store(true)
+		c.inHead.Store(!secret)
 	}
 }
 
@@ -39,7 +45,7 @@ func (c *headFilter) Write(b []byte) (int, error) {
 	if c.sent.Load() && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
 		return len(b), nil
 	}
-	if n > 0 && c.inHead.Load() {
+	if n > 0 {
 		c.sent.Store(true)
 	}
 	return n, err
