@@ -10,30 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/upstreams/lib/conntest"
 )
-
-// deaf is a connection through which nothing comes any more once it is, as behind a router that has forgotten it.
-type deaf struct {
-	net.Conn
-	is *atomic.Bool
-}
-
-// Read implements net.Conn.
-func (c deaf) Read(b []byte) (int, error) {
-	for {
-		if n, err := c.Conn.Read(b); err != nil || !c.is.Load() {
-			return n, err
-		}
-	}
-}
-
-// Write implements net.Conn.
-func (c deaf) Write(b []byte) (int, error) {
-	if c.is.Load() {
-		return len(b), nil
-	}
-	return c.Conn.Write(b)
-}
 
 // one is a listener of the connections that are sent to it.
 type one chan net.Conn
@@ -67,7 +46,7 @@ func TestAConnectionThatIsLost(t *testing.T) {
 			near, distant := net.Pipe()
 			l <- distant
 			lost = &atomic.Bool{}
-			return deaf{near, lost}, nil
+			return conntest.Deaf{Conn: near, Is: lost}, nil
 		}
 		call := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache/entry"
+	"sundry/cache/web/webtest"
 )
 
 // object is one that was asked for so many seconds after noon.
@@ -139,29 +140,9 @@ func TestOneURIIsPurgedOften(t *testing.T) {
 	}
 }
 
-// common is what instances share: what is newest.
-type common map[string]entry.Found
-
-// Look implements Far.
-func (c common) Look(_ context.Context, key string, _ time.Duration) entry.Found {
-	return entry.Found{Value: c[key].Value, Created: c[key].Created, Answered: true}
-}
-
-// Set implements Far.
-func (c common) Set(key string, created time.Time, _, _ bool, _ int, value func() ([]byte, time.Duration)) {
-	if b, life := value(); life > 0 && created.After(c[key].Created) {
-		c[key] = entry.Found{Value: b, Created: created}
-	}
-}
-
-// Mark implements Far.
-func (c common) Mark(key string, created time.Time, value []byte, life time.Duration) {
-	c.Set(key, created, false, true, 1, func() ([]byte, time.Duration) { return value, life })
-}
-
 // TestManyPurgesHideNothing that instances share, and that none of them is about.
 func TestManyPurgesHideNothing(t *testing.T) {
-	s, far := newTestStore(t, 1<<20), common{}
+	s, far := newTestStore(t, 1<<20), webtest.Far{}
 	s.Far = far
 	for i := range 2 * maxPurges {
 		s.Purge(Purge{At: noon.Add(time.Minute + time.Duration(i)*time.Millisecond), Key: fmt.Sprint("/", i)})
@@ -202,7 +183,7 @@ func TestWhatAnotherInstanceRemoved(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
+			one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), webtest.Far{}
 			one.Far, two.Far = far, far
 			find := func(s *Store, value string, after int) *Object {
 				request := fields("X-A: " + value)
@@ -237,7 +218,7 @@ func TestWhatWasReplacedDoesNotReturn(t *testing.T) {
 		"by itself, perhaps": {0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, far := newTestStore(t, 1<<20), common{}
+			s, far := newTestStore(t, 1<<20), webtest.Far{}
 			s.Far = far
 			s.Put("/x", object(0, "old", "Cache-Control: max-age=1000"))
 			clear(far)
@@ -254,7 +235,7 @@ func TestWhatWasReplacedDoesNotReturn(t *testing.T) {
 // TestAFillFromBeforeAPurgeElsewhere is not kept beside what was asked for since, be it that this instance knows of the purge by nothing
 // else.
 func TestAFillFromBeforeAPurgeElsewhere(t *testing.T) {
-	one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
+	one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), webtest.Far{}
 	for _, s := range []*Store{one, two} {
 		s.Far = far
 		s.Missed() // as at a start
@@ -280,7 +261,7 @@ func TestAFillFromBeforeAPurgeElsewhere(t *testing.T) {
 // TestWhatIsKeptOfAnotherOrigin is not served, be it that a request which began before a reload finds it in Redis after what is kept was
 // purged: other instances are reloaded later.
 func TestWhatIsKeptOfAnotherOrigin(t *testing.T) {
-	here, there, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
+	here, there, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), webtest.Far{}
 	here.Far, there.Far = far, far
 	before, now := usualRules, usualRules
 	before.Origin, now.Origin = "before", "now"
@@ -302,14 +283,14 @@ func (o *Object) of(origin string) *Object {
 
 // told is what instances share, of which another one replaces something behind each of the first looks.
 type told struct {
-	common
+	webtest.Far
 	behind []func()
 	looks  int
 }
 
 // Look implements Far.
 func (f *told) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
-	found := f.common.Look(ctx, key, lease)
+	found := f.Far.Look(ctx, key, lease)
 	if f.looks++; f.looks <= len(f.behind) {
 		f.behind[f.looks-1]()
 	}
@@ -320,8 +301,8 @@ func (f *told) Look(ctx context.Context, key string, lease time.Duration) entry.
 func TestReplacedBehindALook(t *testing.T) {
 	for name, here := range map[string]bool{"nothing newer was found": true, "one was found": false} {
 		t.Run(name, func(t *testing.T) {
-			one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), &told{common: common{}}
-			one.Far, two.Far = far.common, far
+			one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), &told{Far: webtest.Far{}}
+			one.Far, two.Far = far.Far, far
 			one.Put("/x", object(0, "old"))
 			if here {
 				two.Find(t.Context(), "/x", fields("X-A: 1"), &usualRules, noon)
@@ -346,7 +327,7 @@ func TestReplacedBehindALook(t *testing.T) {
 
 // TestOfALongURINobodyTells, so each time it is looked whether it was replaced.
 func TestOfALongURINobodyTells(t *testing.T) {
-	one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), common{}
+	one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), webtest.Far{}
 	one.Far, two.Far = far, far
 	key := "/" + strings.Repeat("x", entry.MostAnnounced)
 	find := func() Variants {
@@ -365,7 +346,7 @@ func TestOfALongURINobodyTells(t *testing.T) {
 
 // TestAPurgeElsewhereAllowsForClocks, by which instances may differ.
 func TestAPurgeElsewhereAllowsForClocks(t *testing.T) {
-	s, far := newTestStore(t, 1<<20), common{}
+	s, far := newTestStore(t, 1<<20), webtest.Far{}
 	s.Far = far
 	far.Mark(s.farKey("/x"), noon, []byte{farGone}, farTime)
 	s.put("/x", object(0, "just before, by a clock that is ahead").later(ClockSkew/2), 0)

@@ -278,7 +278,7 @@ func dependencies() map[string][]string {
 	return map[string][]string{
 		// Libraries: they know nothing of the service.
 		"cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
-		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/costtest": {"upstreams/lib/longtest"}, "upstreams/lib/longtest": {},
+		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/conntest": {}, "upstreams/lib/costtest": {"upstreams/lib/longtest"}, "upstreams/lib/longtest": {},
 		"upstreams/lib/minecraft": {"upstreams/lib/guard", "upstreams/lib/pixels", "metrics/words"}, "upstreams/lib/peertest": {"upstreams/lib/longtest"}, "upstreams/lib/plainjson": {},
 		"upstreams/lib/qrcode": {"metrics/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"metrics/words"}, "upstreams/lib/signing": {"upstreams/lib/webpage"}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
 		"metrics/words": {}, "upstreams/lib/webpage/webtest": {"upstreams/lib/guard"},
@@ -339,8 +339,8 @@ func dependencies() map[string][]string {
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"metrics/words"},
 		"proxy/express":     {"metrics"},
-		"cache/web":         {"cache/durable", "cache/entry", "metrics", "metrics/words"},
-		"proxy/through":     {"cache/web", "proxy/express", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
+		"cache/web":         {"cache/durable", "cache/entry", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
+		"proxy/through": {"cache/web", "proxy/express", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},
 		"proxy": {

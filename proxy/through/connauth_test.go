@@ -18,7 +18,6 @@ func TestNobodyGetsAConnectionThatAnotherHasAuthenticated(t *testing.T) {
 			back := newMemory()
 			s := serveWorld(t, back.dial)
 			server := &http.Server{
-				ErrorLog: silent,
 				ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 					return context.WithValue(ctx, user{}, new(string))
 				},
@@ -30,8 +29,7 @@ func TestNobodyGetsAConnectionThatAnotherHasAuthenticated(t *testing.T) {
 					_, _ = io.WriteString(w, *who)
 				}),
 			}
-			go func() { _ = server.Serve(back) }()
-			t.Cleanup(func() { _ = server.Close() })
+			serveOrigin(t, back, server)
 			for _, method := range []string{"GET", "POST"} {
 				if a := s.ask(method, "/a", "", "Authorization: "+scheme+" alice"); a.body != scheme+" alice" {
 					t.Errorf("%s %s: %d, %q", method, scheme, a.status, a.body)

@@ -22,9 +22,8 @@ func TestAnAddressThatDoesNotAnswer(t *testing.T) {
 			return back.dial(ctx, network, address)
 		})
 		s.h.origin.targets = append(s.h.origin.targets, Target{URL: &url.URL{Scheme: "http", Host: "second.test"}, Sent: "second.test"})
-		server := &http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Host)) })}
-		go func() { _ = server.Serve(back) }()
-		t.Cleanup(func() { _ = server.Close() })
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.Host)) })}
+		serveOrigin(t, back, server)
 		if a := s.get("/a"); a.body != "second.test" || a.took != time.Second {
 			t.Errorf("%d %s %v after %v", a.status, a.body, a.err, a.took)
 		}

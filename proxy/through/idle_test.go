@@ -18,7 +18,6 @@ func TestNoRequestIsLostOnAConnectionThatRested(t *testing.T) {
 			back := newMemory()
 			s := serveWorld(t, back.dial)
 			server := &http.Server{
-				ErrorLog: silent,
 				ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 					return context.WithValue(ctx, answered{}, new(time.Time))
 				},
@@ -31,8 +30,7 @@ func TestNoRequestIsLostOnAConnectionThatRested(t *testing.T) {
 					s.calls.Add(1)
 				}),
 			}
-			go func() { _ = server.Serve(back) }()
-			t.Cleanup(func() { _ = server.Close() })
+			serveOrigin(t, back, server)
 			for _, rest := range []time.Duration{0, 2 * time.Second, 5 * time.Second} {
 				time.Sleep(rest)
 				for _, body := range []string{"body", ""} {

@@ -62,12 +62,11 @@ func TestRedirectionsOfSeveralAddresses(t *testing.T) {
 				return back.dial(ctx, network, address)
 			})
 			s.h.origin.targets = append(s.h.origin.targets, Target{URL: &url.URL{Scheme: "http", Host: "second.test", Path: "/mirror"}, Sent: "second.test"})
-			server := &http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Location", "http://second.test/mirror/a/")
 				w.WriteHeader(http.StatusFound)
 			})}
-			go func() { _ = server.Serve(back) }()
-			t.Cleanup(func() { _ = server.Close() })
+			serveOrigin(t, back, server)
 			if a := s.get("/a"); a.header.Get("Location") != want {
 				t.Errorf("%s: %d %v, expected %s", name, a.status, a.header, want)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"sundry/cache/entry"
 	"sundry/cache/web"
+	"sundry/cache/web/webtest"
 )
 
 // TestWhatWasPurgedIsSharedWithNobodyWhoComesLater though it is still under way.
@@ -285,7 +286,7 @@ func TestAValidationThatIsStaleOnArrival(t *testing.T) {
 
 // slowFar is a far tier of which the first look takes as long as it likes.
 type slowFar struct {
-	closet
+	webtest.Far
 	looks atomic.Int64
 	hold  chan struct{}
 }
@@ -302,7 +303,7 @@ func (f *slowFar) Look(context.Context, string, time.Duration) entry.Found {
 func TestWhatWasStoredMeanwhileIsNotAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newWorld(t, answers(200, "max-age=60", "answer"))
-		far := &slowFar{closet: closet{}, hold: make(chan struct{})}
+		far := &slowFar{Far: webtest.Far{}, hold: make(chan struct{})}
 		s.store.Far = far
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -344,26 +345,6 @@ func TestWhoNeedsNoBodyDoesNotEndIt(t *testing.T) {
 	}
 }
 
-// closet is a far tier that keeps what is newest.
-type closet map[string]entry.Found
-
-// Look implements web.Far.
-func (f closet) Look(_ context.Context, key string, _ time.Duration) entry.Found {
-	return entry.Found{Value: f[key].Value, Created: f[key].Created, Answered: true}
-}
-
-// Set implements web.Far.
-func (f closet) Set(key string, created time.Time, _, _ bool, _ int, value func() ([]byte, time.Duration)) {
-	if b, ttl := value(); ttl > 0 && created.After(f[key].Created) {
-		f[key] = entry.Found{Value: b, Created: created}
-	}
-}
-
-// Mark implements web.Far.
-func (f closet) Mark(key string, created time.Time, value []byte, ttl time.Duration) {
-	f.Set(key, created, false, true, 1, func() ([]byte, time.Duration) { return value, ttl })
-}
-
 // TestWhatIsOutdatedDoesNotComeBack from what instances share, once an answer says so, also where another variant is newer.
 func TestWhatIsOutdatedDoesNotComeBack(t *testing.T) {
 	for _, method := range []string{http.MethodHead, http.MethodGet} {
@@ -382,7 +363,7 @@ func TestWhatIsOutdatedDoesNotComeBack(t *testing.T) {
 					}
 					fmt.Fprint(w, version.Load())
 				})
-				s.store.Far = closet{}
+				s.store.Far = webtest.Far{}
 				s.get("/a", "X-A: 1")
 				time.Sleep(time.Second)
 				if method == http.MethodHead {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/upstreams/lib/conntest"
 )
 
 // certificate is one of example.com, and what believes it.
@@ -48,29 +50,6 @@ func newSecureWorld(t *testing.T, certificates []tls.Certificate, believed *x509
 	return s
 }
 
-// deaf is a connection through which nothing comes any more once it is, as behind a router that has forgotten it.
-type deaf struct {
-	net.Conn
-	is *atomic.Bool
-}
-
-// Read implements net.Conn.
-func (c deaf) Read(b []byte) (int, error) {
-	for {
-		if n, err := c.Conn.Read(b); err != nil || !c.is.Load() {
-			return n, err
-		}
-	}
-}
-
-// Write implements net.Conn.
-func (c deaf) Write(b []byte) (int, error) {
-	if c.is.Load() {
-		return len(b), nil
-	}
-	return c.Conn.Write(b)
-}
-
 // TestAConnectionThatIsLost is not used for all requests to come, of which HTTP/2 has any number on one.
 func TestAConnectionThatIsLost(t *testing.T) {
 	certificates, believed := certificate(t)
@@ -78,7 +57,7 @@ func TestAConnectionThatIsLost(t *testing.T) {
 		var lost *atomic.Bool
 		s := newSecureWorld(t, certificates, believed, func(c net.Conn) net.Conn {
 			lost = &atomic.Bool{}
-			return deaf{c, lost}
+			return conntest.Deaf{Conn: c, Is: lost}
 		}, "example.com")
 		if a := s.get("/a"); a.body != "example.com HTTP/2.0" {
 			t.Fatalf("%d %s %v", a.status, a.body, a.err)

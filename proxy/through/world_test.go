@@ -87,13 +87,20 @@ func newWorld(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) 
 	t.Helper()
 	back := newMemory()
 	s := serveWorld(t, back.dial, change...)
-	server := &http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		origin(w, r)
 	})}
+	serveOrigin(t, back, server)
+	return s
+}
+
+// serveOrigin serves what connects until the test ends.
+func serveOrigin(t *testing.T, back *memory, server *http.Server) {
+	t.Helper()
+	server.ErrorLog = silent
 	go func() { _ = server.Serve(back) }()
 	t.Cleanup(func() { _ = server.Close() })
-	return s
 }
 
 // serveWorld serves what answers at the other end of the connections that are made.
