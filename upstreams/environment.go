@@ -112,8 +112,7 @@ func NewTransport() *http.Transport {
 		IdleConnTimeout:        90 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
-		// A connection of HTTP/2 takes all calls, so one that is lost would be waited for until the system gives it up.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+		HTTP2:                  host.HTTP2(),
 	}
 }
 

@@ -33,6 +33,14 @@ func (q *Query) Apply(raw string) string {
 	return strings.Join(params, "&")
 }
 
+// URI is a path with a query without what makes no other response. asked: it has a ? also where there is no query.
+func (q *Query) URI(path, query string, asked bool) string {
+	if query = q.Apply(query); query != "" || asked {
+		path += "?" + query
+	}
+	return path
+}
+
 func nameOf(param string) string {
 	name, _, _ := strings.Cut(param, "=")
 	return name

@@ -124,15 +124,10 @@ type selection struct{ url, prefix, tag string }
 
 // asKept is a selection with its URL as responses are kept by it, where the file of the API drops or sorts parameters.
 func (a *api) asKept(name string, of selection) selection {
-	one, ok := a.Catalog().API(name)
-	path, query, asked := strings.Cut(of.url, "?")
-	if !ok || !asked || query == "" {
-		return of
+	if one, ok := a.Catalog().API(name); ok {
+		path, query, asked := strings.Cut(of.url, "?")
+		of.url = one.Query.URI(path, query, asked && query == "")
 	}
-	if query = one.Query.Apply(query); query != "" {
-		path += "?" + query
-	}
-	of.url = path
 	return of
 }
 

@@ -82,7 +82,7 @@ func (e *errand) storedMeanwhile() (a answer, ok bool) {
 	if e.rests() {
 		return e.reused(e.stored), true
 	}
-	o := e.store.Get(e.key).Of(&e.Rules).Select(e.r.Header, e.Rules.Languages)
+	o := e.selected()
 	if o == nil || o == e.stored || o.Part != nil || o.Judge(&e.q.Directives, e.began) != web.Reuse {
 		return a, false
 	}
@@ -237,8 +237,8 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
 	fits := resp.ContentLength <= e.Most
 	b.keeps = mayStore && fits
-	trouble := got.Status >= http.StatusInternalServerError || got.Status == http.StatusTooManyRequests
-	if e.stored != nil && !trouble && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
+	tells := got.Status < http.StatusInternalServerError && got.Status != http.StatusTooManyRequests // an error says nothing of what is stored
+	if e.stored != nil && tells && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
 		e.stored.Outdate()
 	}
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), status: e.status, trailer: &resp.Trailer}

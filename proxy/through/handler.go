@@ -389,6 +389,11 @@ func (c *call) mayHave(a *answer) bool {
 	return a.object.Judge(&c.q.Directives, c.began) == web.Reuse
 }
 
+// selected is what is stored here that the request selects, be it fresh or not; nil: nothing.
+func (c *call) selected() *web.Object {
+	return c.store.Get(c.key).Of(&c.Rules).Select(c.r.Header, c.Rules.Languages)
+}
+
 func (c *call) purgedSince(t time.Time) bool { return c.store.PurgedSince(c.key, t) }
 
 // flightKey says what a flight is for. What only one caller may have is for that one alone.

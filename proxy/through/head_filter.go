@@ -16,6 +16,8 @@ const maxHead = 256 << 10
 // headFilter takes the field Transfer-Encoding out of the heads of responses unless it says chunked: net/http refuses
 // such a response (golang/go#29162), and RFC 9112, section 6.3, has it read until the connection ends. A head begins
 // where the connection is got for a request.
+//
+// It also has an answer heard behind which no more of the request can be sent: see Write.
 type headFilter struct {
 	net.Conn
 	inHead atomic.Bool

@@ -65,9 +65,7 @@ func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial func(ctx conte
 		return &http.Transport{
 			DialContext: connect, TLSHandshakeTimeout: t.Connect, ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: true,
 			DisableCompression: true, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: most,
-			MaxResponseHeaderBytes: maxHead,
-			// A connection of HTTP/2 takes all requests, so one that is lost would be waited for until the system gives it up.
-			HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
+			MaxResponseHeaderBytes: maxHead, HTTP2: host.HTTP2(),
 		}
 	}
 	return &Origin{targets: targets, seed: maphash.MakeSeed(), transport: resting(time.Minute), brief: resting(briefly)}
@@ -214,7 +212,7 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	}
 	var once sync.Once
 	done := func(h host.Health) { once.Do(func() { report(h) }) }
-	if r.Body != nil && r.Body != http.NoBody {
+	if r.ContentLength != 0 {
 		defer context.AfterFunc(within, c.panics.Func(panics.Request, func() {
 			if c.sends(r.Body) { // for as long as it likes, and nobody else would get through to a host that is probed
 				done(host.Ignored)

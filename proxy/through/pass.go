@@ -198,7 +198,7 @@ func (c *call) sameHost(reference string) (key string, ok bool) {
 
 // headSays lets the answer to a HEAD update what is stored for GET, or remove it (RFC 9111, section 4.3.5).
 func (c *call) headSays(got *web.Response) {
-	o := c.store.Get(c.key).Of(&c.Rules).Select(c.r.Header, c.Rules.Languages)
+	o := c.selected()
 	if o == nil || o.Part != nil || got.Status != http.StatusOK || o.Status != http.StatusOK {
 		return
 	}
@@ -225,7 +225,7 @@ func (c *call) contentOfTarget(got *web.Response, t *web.Terms) bool {
 // failPass answers that the origin could not be asked; a stored response to a HEAD may stand in for it.
 func (c *call) failPass(a *answer) {
 	if c.r.Method == http.MethodHead {
-		if o := c.store.Get(c.key).Of(&c.Rules).Select(c.r.Header, c.Rules.Languages); o != nil && o.Part == nil && o.Usable(true, c.now()) {
+		if o := c.selected(); o != nil && o.Part == nil && o.Usable(true, c.now()) {
 			a.status.Hit = true
 			c.respond(&answer{object: o, status: a.status})
 			return

@@ -30,10 +30,7 @@ func (h *Handler) PathOf(r *http.Request) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	if query := h.Query.Apply(r.URL.RawQuery); query != "" || r.URL.ForceQuery {
-		path += "?" + query
-	}
-	return path
+	return h.Query.URI(path, r.URL.RawQuery, r.URL.ForceQuery)
 }
 
 // spelled is a path as it was written, but for octets that must be escaped. net/url writes a path anew that has some, and / in the place
