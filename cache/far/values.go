@@ -3,6 +3,8 @@ package far
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
@@ -192,9 +194,28 @@ const (
 	leasePrefix  = "lease:"
 )
 
+const (
+	// maxKey is the length in bytes of the longest key of the cache that Redis has as it is. Clients can make URLs of 60 kB
+	// that are purged, and Redis would keep each of them for minutes.
+	maxKey = 200
+	// shownKey is how much of a longer one is there, for people who look into Redis. The digest behind it makes it longer than
+	// maxKey, so that no other key can be the same.
+	shownKey = 160
+)
+
+// shortKey returns the key, or its beginning and its digest.
+func shortKey(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return key[:shownKey] + "#" + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
 // name is the key in Redis. On a Cluster the cache's key is the hash tag, so that
 // one node holds all that is stored about it, for one round trip.
 func (t *Tier) name(prefix, key string) string {
+	key = shortKey(key)
 	if t.cluster {
 		return keyPrefix + prefix + "{" + key + "}"
 	}

@@ -1,0 +1,20 @@
+package far
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestShortKey: no two keys have the same name in Redis, and none is long.
+func TestShortKey(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("k", 60_000)
+	seen := map[string]string{}
+	for _, key := range []string{"", "a", long[:maxKey], long[:maxKey+1], long[:shownKey], long, long[1:] + "a", shortKey(long)[:maxKey]} {
+		name := shortKey(key)
+		if other, ok := seen[name]; ok || len(name) > maxKey+10 || len(key) <= maxKey && name != key {
+			t.Errorf("%d bytes: %q, as %d bytes", len(key), name, len(other))
+		}
+		seen[name] = key
+	}
+}
