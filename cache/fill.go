@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/cache/entry"
 	"sundry/cache/policy"
 	"sundry/metrics/panics"
@@ -21,7 +22,7 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, answer *An
 		return
 	}
 	f := s.newFill(ctx, key, load, true)
-	_, err = s.cache.flights.joinDetached(key, s.countsFor(ctx), func(flight *flight) (*flightResult, error) {
+	_, err = s.cache.flights.joinDetached(key, s.accountOf(ctx), func(flight *flight) (*flightResult, error) {
 		got, err := f.run(flight)
 		if err != nil {
 			s.cache.log.Debug("refresh failed", "endpoint", s.name, "error", err)
@@ -43,7 +44,7 @@ func (s *Space) Warm(ctx context.Context, key string, load Loader) (due time.Tim
 			return s.policy.RefreshFrom(&e.Meta), nil
 		}
 	}
-	flight, err := s.cache.flights.joinDetached(key, s.countsFor(ctx), s.newFill(ctx, key, load, true).run)
+	flight, err := s.cache.flights.joinDetached(key, s.accountOf(ctx), s.newFill(ctx, key, load, true).run)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -385,11 +386,11 @@ func (s *Space) loadSafely(ctx context.Context, load Loader, hasCopy bool) (c en
 // insideFill marks the context of a fill, for the fills that it starts.
 type insideFill struct{}
 
-// countsFor is the endpoint against whose limit a fill with this context counts;
-// "" inside another fill, which is counted already.
-func (s *Space) countsFor(ctx context.Context) string {
+// accountOf returns the account of a fill with this context. One inside another fill is
+// counted already.
+func (s *Space) accountOf(ctx context.Context) account {
 	if ctx.Value(insideFill{}) != nil {
-		return ""
+		return account{}
 	}
-	return s.endpoint
+	return account{s.endpoint, clients.From(ctx)}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/cache/entry"
 	"sundry/metrics/panics"
 )
@@ -20,29 +21,28 @@ var ErrBusy = errors.New("too many fills are running")
 // flights are the fills under way, at most one per key that callers can join.
 // They count their waiters: a flight without any is cancelled. They are bounded
 // in number, and no endpoint may have more than half of them, or the slow
-// upstream of one endpoint would use up all. Use newFlights; close ends them.
+// upstream of one endpoint would use up all, nor a client more than its share.
+// Use newFlights; close ends them.
 type flights struct {
 	base       context.Context //nolint:containedctx // of all flights
 	stop       context.CancelFunc
 	unfinished sync.WaitGroup
 	panics     *panics.Catcher
 
-	limit int // of fills
-
 	mu     sync.Mutex
 	byKey  map[string]*flight
 	closed bool
-	// count is how many fills are running, with or without waiters, and byEndpoint how many of
-	// each endpoint. A fill started by another fill is not counted again.
-	count      int
-	byEndpoint map[string]int
+	// count limits the fills that are running, with or without waiters, and byEndpoint is how
+	// many of them are an endpoint's. A fill started by another fill is not counted again.
+	count      *clients.Limit
+	byEndpoint map[string]int64
 }
 
 // flight is the one running fill of a key, with the callers that wait for it. Who
 // starts it either launches it, or does it, or finishes it at once.
 type flight struct {
-	key      string
-	endpoint string // against whose limit it counts; "" for one inside another fill
+	key     string
+	account account
 
 	// done is closed when the result is there.
 	done   chan struct{}
@@ -54,6 +54,13 @@ type flight struct {
 	detached  bool               // goes on without waiters, as a refresh does
 	abandoned bool               // its last waiter left
 	cancel    context.CancelFunc // ends its context; nil: it has none yet
+}
+
+// account is the endpoint and the client against whose limits a fill counts. The endpoint
+// is "" for one inside another fill.
+type account struct {
+	endpoint string
+	client   clients.ID
 }
 
 // fillFunc produces the result of a flight.
@@ -69,7 +76,7 @@ type flightResult struct {
 }
 
 func newFlights(limit int, p *panics.Catcher) *flights {
-	g := &flights{panics: p, limit: limit, byKey: map[string]*flight{}, byEndpoint: map[string]int{}}
+	g := &flights{panics: p, byKey: map[string]*flight{}, count: clients.NewLimit(int64(limit)), byEndpoint: map[string]int64{}}
 	g.base, g.stop = context.WithCancel(context.Background())
 	return g
 }
@@ -77,10 +84,10 @@ func newFlights(limit int, p *panics.Catcher) *flights {
 // join adds the caller to the waiters of the key's flight, which it starts if there
 // is none. Every caller that joined calls leave; the one that started it does, finishes or
 // launches it before.
-func (g *flights) join(key, endpoint string) (f *flight, started bool, err error) {
+func (g *flights) join(key string, by account) (f *flight, started bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f, started, err = g.startOrJoin(key, endpoint)
+	f, started, err = g.startOrJoin(key, by)
 	if err == nil {
 		f.waiters++
 	}
@@ -89,9 +96,9 @@ func (g *flights) join(key, endpoint string) (f *flight, started bool, err error
 
 // joinDetached starts the key's flight or joins it, and lets it go on without
 // waiters.
-func (g *flights) joinDetached(key, endpoint string, fill fillFunc) (*flight, error) {
+func (g *flights) joinDetached(key string, by account, fill fillFunc) (*flight, error) {
 	g.mu.Lock()
-	f, started, err := g.startOrJoin(key, endpoint)
+	f, started, err := g.startOrJoin(key, by)
 	if err == nil {
 		f.detached = true
 	}
@@ -103,14 +110,14 @@ func (g *flights) joinDetached(key, endpoint string, fill fillFunc) (*flight, er
 }
 
 // startOrJoin is called with the lock held.
-func (g *flights) startOrJoin(key, endpoint string) (f *flight, started bool, err error) {
+func (g *flights) startOrJoin(key string, by account) (f *flight, started bool, err error) {
 	if f, found := g.byKey[key]; found {
 		return f, false, nil
 	}
-	if err := g.acquire(endpoint); err != nil {
+	if err := g.acquire(by); err != nil {
 		return nil, false, err
 	}
-	f = &flight{key: key, endpoint: endpoint, done: make(chan struct{})}
+	f = &flight{key: key, account: by, done: make(chan struct{})}
 	g.byKey[key] = f
 	g.unfinished.Add(1)
 	return f, true, nil
@@ -158,57 +165,51 @@ func (g *flights) finish(f *flight, got *flightResult, err error) {
 	f.result, f.err = got, err
 	g.mu.Lock()
 	g.forget(f)
-	g.release(f.endpoint)
+	g.release(f.account)
 	f.end()
 	g.mu.Unlock()
 	close(f.done)
 	g.unfinished.Done()
 }
 
-// acquire takes a slot for a fill, which counts against the limit of an endpoint, if that is
-// not "". The lock is held.
-func (g *flights) acquire(endpoint string) error {
+// acquire takes a slot for a fill. The lock is held.
+func (g *flights) acquire(by account) error {
 	switch {
 	case g.closed:
 		return context.Canceled
-	case endpoint == "":
+	case by.endpoint == "":
 		return nil
-	case g.count >= g.limit || g.byEndpoint[endpoint] >= (g.limit+1)/2:
+	case g.byEndpoint[by.endpoint] >= (g.count.Total()+1)/2 || !g.count.Take(by.client, 1):
 		return ErrBusy
 	}
-	g.count++
-	g.byEndpoint[endpoint]++
+	g.byEndpoint[by.endpoint]++
 	return nil
 }
 
-func (g *flights) release(endpoint string) {
-	if endpoint == "" {
+func (g *flights) release(by account) {
+	if by.endpoint == "" {
 		return
 	}
-	g.count--
-	if g.byEndpoint[endpoint]--; g.byEndpoint[endpoint] == 0 {
-		delete(g.byEndpoint, endpoint)
+	g.count.Give(by.client, 1)
+	if g.byEndpoint[by.endpoint]--; g.byEndpoint[by.endpoint] == 0 {
+		delete(g.byEndpoint, by.endpoint)
 	}
 }
 
 // acquireUnshared takes a slot for a fill that no other caller can join. Call
 // done when it has ended.
-func (g *flights) acquireUnshared(endpoint string) (done func(), err error) {
+func (g *flights) acquireUnshared(by account) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.release(endpoint)
-	}, g.acquire(endpoint)
+		g.release(by)
+	}, g.acquire(by)
 }
 
 // running is the number of running fills.
-func (g *flights) running() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.count
-}
+func (g *flights) running() int64 { return g.count.Used() }
 
 // finished reports whether the result is there.
 func (f *flight) finished() bool {

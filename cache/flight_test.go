@@ -379,7 +379,7 @@ func TestFillHasItsCallersValues(t *testing.T) {
 		if fill.Value(name{}) != "caller" || !ok || time.Until(end) != usual().FillTimeout {
 			t.Errorf("value %v, end %v", fill.Value(name{}), end)
 		}
-		if s.countsFor(fill) != "" {
+		if s.accountOf(fill) != (account{}) {
 			t.Error("what it fills counts once more")
 		}
 	})

@@ -69,7 +69,7 @@ func newMetrics(reg prometheus.Registerer, near *memory, g *flights) *cacheMetri
 		register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, value)
 	}
 	gauge("fills_running", "Fills that are running.", func() float64 { return float64(g.running()) })
-	gauge("fills_limit", "Limit of concurrent fills; one endpoint may use half of it.", func() float64 { return float64(g.limit) })
+	gauge("fills_limit", "Limit of concurrent fills; one endpoint may use half of it.", func() float64 { return float64(g.count.Total()) })
 	if reg != nil {
 		reg.MustRegister(newMemoryCollector(near))
 	}

@@ -261,7 +261,7 @@ func (s *Space) describe(answer *Answer, e *entry.Entry, want Want, rep entry.Re
 
 // bypass loads for one caller and stores nothing.
 func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Answer, error) {
-	done, err := s.cache.flights.acquireUnshared(s.countsFor(ctx))
+	done, err := s.cache.flights.acquireUnshared(s.accountOf(ctx))
 	if err != nil {
 		return Answer{}, err
 	}
@@ -314,7 +314,7 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 		defer timer.Stop()
 		softTimeout = timer.C
 	}
-	flight, started, err := s.cache.flights.join(key, s.countsFor(ctx))
+	flight, started, err := s.cache.flights.join(key, s.accountOf(ctx))
 	if err != nil {
 		return s.fallbackOrError(err, key, want, nil, stale)
 	}

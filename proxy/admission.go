@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/clients"
 )
 
 // errShed means that a request was shed because it would have had to wait.
@@ -34,26 +35,26 @@ func (s *Server) getNearOrAwait(req *request, space *cache.Space, key string, wa
 	if req.near = space.GetNear(ctx, key, want, load, &answer); req.near {
 		return answer, nil
 	}
-	if !s.admission.enter(req.route.load, req.start) {
+	client := req.clientID()
+	if !s.admission.enter(req.route.load, client, req.start) {
 		if stale, ok := space.Fallback(key, &answer, errShed); ok {
 			return stale, nil
 		}
 		return cache.Answer{}, errShed
 	}
-	defer s.admission.leave(req.route.load)
+	defer s.admission.leave(req.route.load, client)
 	return space.Await(ctx, key, want, load, &answer)
 }
 
-// admission bounds how many requests wait for an answer, in all and per endpoint.
+// admission bounds how many requests wait for an answer, in all, per endpoint and per client.
 // An endpoint may have waiting at most share/(1-share) times as many requests as
 // there are free places (with a share of a half: as many as are free). So one
 // endpoint alone can take its share of the limit, the next one that share of what is
 // left, and so on: a flood of requests to one endpoint leaves room for all others.
 type admission struct {
 	mu      sync.Mutex
-	limit   int64
 	ratio   float64 // of an endpoint's waiting requests to free places
-	waiting int64
+	waiting clients.Limit
 
 	pressure pressure
 	latency  schedLatencies
@@ -69,7 +70,8 @@ type endpointLoad struct{ waiting int64 }
 func (a *admission) setLimits(l Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.limit, a.ratio = l.InFlight, l.Share/(1-l.Share) // a share of 1: infinite
+	a.waiting.SetTotal(l.InFlight)
+	a.ratio = l.Share / (1 - l.Share) // a share of 1: infinite
 	a.pressure.target = l.QueueDelay
 	if a.delay == nil {
 		a.delay = a.latency.read
@@ -94,27 +96,26 @@ func (a *admission) underPressure(now time.Time) bool {
 	return a.pressure.share > 0 && rand.Float64() < a.pressure.share
 }
 
-// enter admits a request of the endpoint, for which leave has to be called, or
+// enter admits a request of the endpoint from a client, for which leave has to be called, or
 // returns false: it has to be shed.
-func (a *admission) enter(of *endpointLoad, now time.Time) bool {
+func (a *admission) enter(of *endpointLoad, client clients.ID, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.underPressure(now) {
 		return false
 	}
-	free := a.limit - a.waiting
-	if free <= 0 || float64(of.waiting) >= a.ratio*float64(free) {
+	free := a.waiting.Total() - a.waiting.Used()
+	if float64(of.waiting) >= a.ratio*float64(free) || !a.waiting.Take(client, 1) {
 		return false
 	}
-	a.waiting++
 	of.waiting++
 	return true
 }
 
-func (a *admission) leave(of *endpointLoad) {
+func (a *admission) leave(of *endpointLoad, client clients.ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.waiting--
+	a.waiting.Give(client, 1)
 	of.waiting--
 }
 
@@ -126,11 +127,7 @@ func (a *admission) shedShare() float64 {
 }
 
 // count returns how many requests wait and how many may.
-func (a *admission) count() (waiting, limit int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.waiting, a.limit
-}
+func (a *admission) count() (waiting, limit int64) { return a.waiting.Used(), a.waiting.Total() }
 
 // Parameters of pressure.
 const (

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/clients"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/waittest"
 )
@@ -123,7 +124,7 @@ func TestAdmission(t *testing.T) {
 			for _, e := range row.in {
 				p, n := &endpointLoad{}, 0
 				for range 100 {
-					if a.enter(p, time.Time{}) {
+					if a.enter(p, clients.Nobody, time.Time{}) {
 						n++
 					}
 				}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/through"
@@ -82,26 +83,28 @@ func OriginOf(a *catalog.API, dial func(ctx context.Context, network, address st
 // SettingsOf are those of the handler of an API which its file has.
 func SettingsOf(a *catalog.API) through.Settings {
 	return through.Settings{
-		Name: a.Name, Rules: a.Rules, Query: a.Query, Request: a.Request.Apply, Response: a.Response.Apply, Most: a.Body, Idle: a.Idle,
+		Name: a.Name, Rules: a.Rules, Query: a.Query, Request: a.Request.Apply, Response: a.Response.Apply, Most: a.Body, Idle: a.Idle, Tunnel: a.Tunnel,
 	}
 }
 
 func (s *Server) newAPIRoute(a *catalog.API, load *endpointLoad) *apiRoute {
 	origin := OriginOf(a, s.cfg.Dial, func(host string) func(error, time.Duration) { return s.cfg.Calls(a.Name, host) })
 	settings := SettingsOf(a)
-	settings.Caller, settings.LoopID = s.callerOfAPI, func() string { return string(s.current.Load().settings.LoopID) }
+	settings.Client, settings.LoopID = s.clientOfAPI, func() string { return string(s.current.Load().settings.LoopID) }
 	settings.Fail = s.failAPI
-	settings.Admit, settings.Leave = func(began time.Time) bool { return s.admission.enter(load, began) }, func() { s.admission.leave(load) }
+	settings.Admit = func(client clients.ID, began time.Time) bool { return s.admission.enter(load, client, began) }
+	settings.Leave = func(client clients.ID) { s.admission.leave(load, client) }
+	settings.Transfers, settings.Ended = s.cfg.Transfers, s.cfg.Ended
 	if len(a.Hosts) == 0 && !a.Everywhere {
 		settings.Prefix = s.cfg.BasePath + "/api/" + a.Name
 	}
 	return &apiRoute{API: a, prefix: settings.Prefix, load: load, handler: through.New(settings, origin, s.cfg.Store, s.cfg.Log, s.cfg.Panics), origin: origin, metrics: s.metrics.api(a.Name)}
 }
 
-func (s *Server) callerOfAPI(r *http.Request) (addr netip.Addr, trusted bool) {
+func (s *Server) clientOfAPI(r *http.Request) (client clients.ID, trusted bool) {
 	settings := s.current.Load().settings
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // of a test there may be none
-	return settings.callerOf(r), isTrusted(peer.Addr().Unmap(), settings.Trusted)
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid in a test
+	return settings.clientOf(settings.callerOf(r)), isTrusted(peer.Addr().Unmap(), settings.Trusted)
 }
 
 // apiAt is the API that a request is for, by its Host and its path, which is without the base path if it is inside of that; nil: none.
@@ -149,7 +152,7 @@ func hostName(host string) string {
 // serveThrough answers a request for an API.
 func (s *Server) serveThrough(w http.ResponseWriter, r *http.Request, rt *apiRoute) {
 	start, settings := time.Now(), s.current.Load().settings
-	caller, _ := s.callerOfAPI(r)
+	caller := settings.callerOf(r)
 	id := requestIDOf(r.Header["X-Request-Id"]).String()
 	if a := settings.limiter.Allow(caller, start); !a.OK && !isTrusted(caller, settings.Trusted) { // see limitRate
 		s.metrics.limited.Inc()

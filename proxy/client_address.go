@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"sundry/cache/clients"
 )
 
 // Forwarded names the header in which trusted proxies send the client's address. A
@@ -95,6 +97,20 @@ func cutLast(s string, separator byte) (before, last string, found bool) {
 
 func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
 	return a.IsValid() && slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// clientOf returns the client of an address. A trusted proxy is Nobody: it asks on its own
+// behalf, or names no client, and its share would be that of all clients behind it.
+func (a *activeSettings) clientOf(addr netip.Addr) clients.ID {
+	if isTrusted(addr, a.Trusted) {
+		return clients.Nobody
+	}
+	return clients.Of(addr)
+}
+
+// ClientOf returns the client of a peer; a trusted proxy is Nobody.
+func (s *Server) ClientOf(peer netip.Addr) clients.ID {
+	return s.current.Load().settings.clientOf(peer)
 }
 
 // parseHop parses an address with or without a port, IPv6 with or without

@@ -3,6 +3,8 @@ package proxy
 import (
 	"context"
 	"time"
+
+	"sundry/cache/clients"
 )
 
 // disconnectTimeout is how long a request goes on after the client has closed its
@@ -32,9 +34,12 @@ type waitState struct {
 // Deadline implements context.Context.
 func (c waitContext) Deadline() (time.Time, bool) { return c.req.r.Context().Deadline() }
 
-// Value implements context.Context. By the values of the state, package context knows
+// Value implements context.Context. What is done for the request is done for its client. By the values of the state, package context knows
 // it for one of its own, and needs no goroutine to wait for its end.
 func (c waitContext) Value(key any) any {
+	if key == (clients.Key{}) {
+		return c.req.clientID()
+	}
 	if w := c.req.wait.Load(); w != nil {
 		return w.ctx.Value(key)
 	}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/proxy/mcp"
 	"sundry/proxy/site/apidoc"
 )
@@ -27,7 +28,7 @@ func (s *Server) newTools(api *apidoc.API, settings Settings) *mcp.Set {
 	}
 	return mcp.New(mcp.Config{
 		API: api, BasePath: s.cfg.BasePath, Languages: s.cfg.Languages, Version: s.cfg.Version, Origins: settings.MCP.Origins,
-		Endpoints: s, Admit: s.admitMessage, Client: s.senderOf, Places: s.messages, Panics: s.cfg.Panics, Log: s.cfg.Log,
+		Endpoints: s, Admit: s.admitMessage, Client: s.clientOf, Places: s.messages, Panics: s.cfg.Panics, Log: s.cfg.Log,
 	})
 }
 
@@ -73,14 +74,10 @@ func (s *Server) admitMessage(r *http.Request) (wait time.Duration, ok bool) {
 	return a.Next, false
 }
 
-// senderOf is the client that a message comes from; invalid for a trusted proxy that does
-// not say whose it is.
-func (s *Server) senderOf(r *http.Request) netip.Addr {
+// clientOf returns the client that a message comes from.
+func (s *Server) clientOf(r *http.Request) clients.ID {
 	settings := s.current.Load().settings
-	if caller := settings.callerOf(r); !isTrusted(caller, settings.Trusted) {
-		return caller
-	}
-	return netip.Addr{}
+	return settings.clientOf(settings.callerOf(r))
 }
 
 // callerOf is the address of a message's caller.

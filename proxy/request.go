@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/clients"
 	"sundry/cache/entry"
 	"sundry/metrics/panics"
 	"sundry/metrics/words"
@@ -101,6 +102,9 @@ func (req *request) parseQuery() *catalog.ParamError {
 	}
 	return bad
 }
+
+// clientID is whom the request counts for; a trusted proxy that names no client is nobody.
+func (req *request) clientID() clients.ID { return req.route.settings.clientOf(req.caller) }
 
 func (req *request) client() catalog.Caller {
 	return catalog.Caller{Addr: req.caller, Header: req.r.Header}
@@ -240,7 +244,7 @@ type loader struct{ req *request }
 // the input and the request's headers, which nothing writes any more.
 func (l loader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	load := catalog.Loader{
-		Input: *l.req.in, Trace: traceOf(l.req), Client: l.req.caller, Loop: loop.Marks(l.req.r.Header[loop.Header]),
+		Input: *l.req.in, Trace: traceOf(l.req), Loop: loop.Marks(l.req.r.Header[loop.Header]),
 	}
 	return load.Load(ctx, hasCopy)
 }

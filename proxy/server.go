@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/mcp"
@@ -36,6 +37,10 @@ type Config struct {
 	Store *web.Store
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Calls func(api, host string) func(err error, took time.Duration)
+	// Transfers limits the requests at the origins of APIs (see through.Settings); nil means no limit.
+	Transfers *clients.Limit
+	// Ended is called when a connection is closed that a handler has taken over from net/http; nil means that nobody counts it.
+	Ended func(net.Conn)
 	// Replay: responses are recorded samples, which pages say.
 	Replay bool
 	// Languages chooses the language of pages, messages and labels.

@@ -289,7 +289,7 @@ func Send(ctx context.Context, h *host.Host, rules []Rule, a *Attempt, send func
 	done := func(host.Health) {}
 	if h != nil {
 		var err error
-		if ctx, done, err = h.Enter(ctx, a.Call.Caller); err != nil {
+		if ctx, done, err = h.Enter(ctx, a.Call.Key); err != nil {
 			return nil, err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"sundry/upstreams/host"
 	"sundry/upstreams/lib/redact"
 	"sundry/upstreams/lib/shape"
 )
@@ -18,8 +17,8 @@ type Call struct {
 	// absent ones.
 	Params map[string]any
 	Now    time.Time
-	// Caller is whom breakers count a failure for.
-	Caller host.Caller
+	// Key is a hash of the key of the answer, for breakers; 0 where clients cannot choose it.
+	Key uint64
 	// Defaults: no input is other than the endpoint's own default, so that none of it can be
 	// at fault, and nothing is a negative answer.
 	Defaults bool

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"sundry/cache/clients"
 )
 
 // segment is how many bytes of a body lie together.
@@ -12,15 +14,20 @@ const segment = 64 << 10
 // ErrLagging is what a reader gets who was so slow that what it would read next is no longer there.
 var ErrLagging = errors.New("the reader is too far behind the body")
 
+// NewSpoolMemory returns the limit of the bytes that the spools which share it hold together, in segments.
+func NewSpoolMemory(bytes int64) *clients.Limit { return clients.NewLimit(bytes / segment) }
+
 // Spool is a body that arrives once and is read by many, each at its own pace, from its first byte on and while it
-// arrives. It keeps all of a body of up to its window; of a longer one, what the fastest reader has read goes once it is that
-// far back, and the writer waits for the fastest reader, so that memory is bounded. Where the memory that spools share is used
-// up, its window is one segment. It is safe for concurrent use; one writes.
+// arrives. It holds all of a body of up to its window; of a longer one, what the fastest reader has read goes once it is that
+// far back. The writer waits for the fastest reader, so that memory is bounded. If the memory that spools share is used
+// up, or the client's part of it, the window is one segment. It is safe for concurrent use; one goroutine writes.
 type Spool struct {
-	window int64
+	window, ahead int64
+	client        clients.ID
 
 	mu       sync.Mutex
-	memory   *SpoolMemory // of which it has reserved its segments but one; nil: it has none, or has ended
+	memory   *clients.Limit // holds a unit for each segment but one; nil means that it holds none, or has ended
+	stored   []byte         // the complete body, which takes the place of the segments; see Settle
 	readers  int
 	changed  chan struct{} // closed once there is something new; nil: nobody waits
 	segments [][]byte      // from offset start on; behind the end of the last is what is being written
@@ -32,10 +39,11 @@ type Spool struct {
 	err      error
 }
 
-// NewSpool makes a spool that keeps up to window bytes, of a body of that length; -1: it is not known. The memory is given back
-// once it is closed and nobody reads it.
-func NewSpool(window, length int64, memory *SpoolMemory) *Spool {
-	return &Spool{window: max(window, segment), expected: length, memory: memory}
+// NewSpool returns a spool that holds up to window bytes of a body of a length; -1 means that the length is not known. The
+// writer is at most ahead bytes further than the fastest reader. The memory is that of the client on whose behalf the body
+// arrives. It is given back once the spool is settled, or is closed and nobody reads it.
+func NewSpool(window, ahead, length int64, memory *clients.Limit, client clients.ID) *Spool {
+	return &Spool{window: max(window, segment), ahead: max(min(ahead, window), segment), expected: length, memory: memory, client: client}
 }
 
 // Hold says that somebody begins to read, who is to call Release at the end.
@@ -53,12 +61,23 @@ func (s *Spool) Release() {
 	s.giveBack()
 }
 
-// giveBack gives the memory back once it is of no use. The lock is held.
+// giveBack gives the memory back once nobody needs the segments. The lock is held.
 func (s *Spool) giveBack() {
-	if s.ended && s.readers == 0 {
-		s.memory.give(max(0, len(s.segments)-1))
+	if s.stored != nil || s.ended && s.readers == 0 {
+		s.memory.Give(s.client, int64(max(0, len(s.segments)-1)))
 		s.memory = nil
 	}
+}
+
+// Settle lets the readers go on with the complete body, which is stored now, instead of the segments: slow ones hold no
+// memory of the spool. Nothing is written any more.
+func (s *Spool) Settle(body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored = body
+	s.giveBack()
+	s.segments, s.start, s.size = nil, 0, int64(len(body))
+	s.signal()
 }
 
 // Write appends bytes, once there is room for them. It fails only once the spool is closed.
@@ -90,10 +109,13 @@ func (s *Spool) Room() ([]byte, error) {
 func (s *Spool) room() (b []byte, wait <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	switch {
+	case s.ended:
 		return nil, nil, io.ErrClosedPipe
+	case s.stored != nil:
+		return make([]byte, 1), nil, nil // in which the end is read
 	}
-	room := max(s.fastest, s.start) + s.window - s.size
+	room := max(s.fastest, s.start) + s.ahead - s.size
 	if room <= 0 {
 		return nil, s.wait(), nil
 	}
@@ -135,7 +157,7 @@ func (s *Spool) lastSegment() []byte {
 
 // reserve takes memory for another segment. Where there is none, what the fastest reader has read goes.
 func (s *Spool) reserve() bool {
-	for len(s.segments) > 0 && !s.memory.take() {
+	for len(s.segments) > 0 && !s.memory.Take(s.client, 1) {
 		if s.start+segment > s.fastest {
 			return false
 		}
@@ -149,7 +171,7 @@ func (s *Spool) drop() {
 	s.segments[0] = nil
 	s.segments, s.start = s.segments[1:], s.start+segment
 	if len(s.segments) > 0 {
-		s.memory.give(1)
+		s.memory.Give(s.client, 1)
 	}
 }
 
@@ -157,7 +179,7 @@ func (s *Spool) drop() {
 func (s *Spool) Wrote(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n == 0 {
+	if n == 0 || s.stored != nil {
 		return
 	}
 	last := &s.segments[len(s.segments)-1]
@@ -222,6 +244,15 @@ func (s *Spool) Completed(n int) (body []byte, ok bool) {
 	return body, true
 }
 
+// at returns the bytes from an offset on that lie in one segment. The lock is held.
+func (s *Spool) at(offset int64) []byte {
+	if s.stored != nil {
+		return s.stored[offset:min(offset+segment, s.size)]
+	}
+	offset -= s.start
+	return s.segments[offset/segment][offset%segment:]
+}
+
 // Next returns bytes from an offset on, which are not to be changed; none with a channel to wait for; or the end: io.EOF,
 // ErrLagging, or the error by which the body was cut off.
 func (s *Spool) Next(offset int64) (b []byte, wait <-chan struct{}, err error) {
@@ -231,8 +262,7 @@ func (s *Spool) Next(offset int64) (b []byte, wait <-chan struct{}, err error) {
 	case offset < s.start:
 		return nil, nil, ErrLagging
 	case offset < s.size:
-		at := offset - s.start
-		b = s.segments[at/segment][at%segment:]
+		b = s.at(offset)
 		if read := offset + int64(len(b)); read > s.fastest {
 			s.fastest = read
 			s.signal()

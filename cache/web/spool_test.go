@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"sundry/cache/clients"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -40,7 +41,7 @@ func pattern(n int) []byte {
 
 func TestManyReadWhatArrivesOnce(t *testing.T) {
 	want := pattern(3*segment + 17)
-	s := NewSpool(1<<20, -1, nil)
+	s := NewSpool(1<<20, 1<<20, -1, nil, clients.Nobody)
 	var readers sync.WaitGroup
 	for i := range 20 {
 		readers.Go(func() {
@@ -77,7 +78,7 @@ func TestManyReadWhatArrivesOnce(t *testing.T) {
 func TestTheFastestReaderPacesTheWriter(t *testing.T) {
 	const window = 2 * segment
 	want := pattern(20 * segment)
-	s := NewSpool(window, -1, nil)
+	s := NewSpool(window, window, -1, nil, clients.Nobody)
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		if _, err := s.Write(want); err != nil {
@@ -107,7 +108,7 @@ func TestTheFastestReaderPacesTheWriter(t *testing.T) {
 
 func TestABodyThatIsCutOff(t *testing.T) {
 	broken := errors.New("connection reset")
-	s := NewSpool(1<<20, -1, nil)
+	s := NewSpool(1<<20, 1<<20, -1, nil, clients.Nobody)
 	_, _ = s.Write([]byte("half"))
 	if _, err := s.Room(); err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func TestABodyThatIsCutOff(t *testing.T) {
 func TestABodyOfAKnownLength(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, segment - 1, segment, segment + 1, 3 * segment} {
 		for _, told := range []int{n, n / 3, -1} {
-			want, s := pattern(n), NewSpool(1<<20, int64(told), nil)
+			want, s := pattern(n), NewSpool(1<<20, 1<<20, int64(told), nil, clients.Nobody)
 			if _, err := s.Write(want); err != nil {
 				t.Fatal(err)
 			}
@@ -146,15 +147,15 @@ func TestABodyOfAKnownLength(t *testing.T) {
 func TestSpoolsShareMemory(t *testing.T) {
 	t.Parallel()
 	memory := NewSpoolMemory(4 * segment)
-	unread, want := NewSpool(1<<20, -1, memory), pattern(20*segment)
+	unread, want := NewSpool(1<<20, 1<<20, -1, memory, clients.Nobody), pattern(20*segment)
 	var writers sync.WaitGroup
 	writers.Go(func() {
 		if n, err := unread.Write(want); !errors.Is(err, io.ErrClosedPipe) || n != 5*segment {
 			t.Errorf("%d segments, %v", n/segment, err)
 		}
 	})
-	waittest.Until(t, "the memory to be used up", func() bool { return memory.left.Load() == 0 })
-	passing := NewSpool(1<<20, -1, memory)
+	waittest.Until(t, "the memory to be used up", func() bool { return memory.Used() == 4 })
+	passing := NewSpool(1<<20, 1<<20, -1, memory, clients.Nobody)
 	writers.Go(func() {
 		if _, err := passing.Write(want); err != nil {
 			t.Error(err)
@@ -172,11 +173,81 @@ func TestSpoolsShareMemory(t *testing.T) {
 	unread.Hold()
 	unread.Close(nil)
 	writers.Wait()
-	if left := memory.left.Load(); left != 0 {
-		t.Errorf("%d bytes are left, though what is written is still read", left)
+	if memory.Used() != 4 {
+		t.Errorf("%d segments are held, though what is written is still read", memory.Used())
 	}
 	unread.Release()
-	if left := memory.left.Load(); left != 4*segment {
-		t.Errorf("%d bytes are left at the end", left)
+	if memory.Used() != 0 {
+		t.Errorf("%d segments are held at the end", memory.Used())
+	}
+}
+
+// TestReadersOfAStoredBody go on with it, so that they hold no memory of the spool, and get the same bytes.
+func TestReadersOfAStoredBody(t *testing.T) {
+	t.Parallel()
+	memory, want := NewSpoolMemory(64*segment), pattern(5*segment+17)
+	for _, arrived := range []int{0, 1, segment, 3*segment + 5, len(want)} { // before the rest does
+		s := NewSpool(1<<20, 1<<20, int64(len(want)), memory, 1)
+		s.Hold()
+		if _, err := s.Write(want[:arrived]); err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		if arrived > 100 {
+			b, _, _ := s.Next(100)
+			at = 100 + len(b)
+		}
+		for rest := want[arrived:]; len(rest) > 0; {
+			room, err := s.Room()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := copy(room, rest)
+			if rest = rest[n:]; len(rest) > 0 {
+				s.Wrote(n)
+				continue
+			}
+			body, ok := s.Completed(n)
+			if !ok {
+				t.Fatal("the body is not there")
+			}
+			s.Settle(body)
+			s.Wrote(n)
+		}
+		if arrived == len(want) {
+			s.Settle(want)
+		}
+		if room, err := s.Room(); len(room) == 0 || err != nil || memory.Used() != 0 {
+			t.Errorf("%d bytes of room, %v, %d segments are held", len(room), err, memory.Used())
+		}
+		s.Wrote(0)
+		s.Close(nil)
+		if got, err := read(s, int64(at)); err != nil || !bytes.Equal(got, want[at:]) {
+			t.Errorf("%d bytes of %d, %v", len(got), len(want)-at, err)
+		}
+		s.Release()
+	}
+}
+
+// TestTheWriterIsNotFarAhead of a slow reader where the body is not stored.
+func TestTheWriterIsNotFarAhead(t *testing.T) {
+	t.Parallel()
+	memory := NewSpoolMemory(64 * segment)
+	s := NewSpool(32*segment, 4*segment, 40*segment, memory, 1)
+	s.Hold()
+	for range 4 {
+		room, wait, err := s.room()
+		if wait != nil || err != nil {
+			t.Fatal(wait, err)
+		}
+		s.Wrote(len(room))
+	}
+	if room, wait, err := s.room(); wait == nil || err != nil {
+		t.Errorf("%d bytes of room, %v", len(room), err)
+	}
+	s.Close(nil)
+	s.Release()
+	if memory.Used() != 0 {
+		t.Errorf("%d segments are held at the end", memory.Used())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"sundry/cache/clients"
 	"sundry/metrics"
 )
 
@@ -66,8 +67,8 @@ type StoreConfig struct {
 	// Far is what instances share; nil: nothing. Their keys begin with Name.
 	Far  Far
 	Name string
-	// Spools bounds what bodies take together while they arrive; nil: they are not bounded.
-	Spools *SpoolMemory
+	// Spools limits the memory of bodies while they arrive (see NewSpoolMemory); nil means no limit.
+	Spools *clients.Limit
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 }

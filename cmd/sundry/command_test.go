@@ -277,12 +277,12 @@ func TestDependencies(t *testing.T) {
 func dependencies() map[string][]string {
 	return map[string][]string{
 		// Libraries: they know nothing of the service.
-		"cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
+		"cache/clients": {}, "cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
 		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/conntest": {}, "upstreams/lib/costtest": {"upstreams/lib/longtest"}, "upstreams/lib/longtest": {},
 		"upstreams/lib/minecraft": {"upstreams/lib/guard", "upstreams/lib/pixels", "metrics/words"}, "upstreams/lib/peertest": {"upstreams/lib/longtest"}, "upstreams/lib/plainjson": {},
 		"upstreams/lib/qrcode": {"metrics/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"metrics/words"}, "upstreams/lib/signing": {"upstreams/lib/webpage"}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
 		"metrics/words": {}, "upstreams/lib/webpage/webtest": {"upstreams/lib/guard"},
-		"cache":                   {"cache/durable", "cache/entry", "cache/jitter", "cache/policy", "metrics"},
+		"cache":                   {"cache/clients", "cache/durable", "cache/entry", "cache/jitter", "cache/policy", "metrics"},
 		"cache/entry":             {},
 		"cache/policy":            {"cache/entry"},
 		"cache/advise":            {"cache", "cache/durable", "cache/entry", "cache/policy", "metrics", "metrics/words"},
@@ -298,7 +298,7 @@ func dependencies() map[string][]string {
 		"upstreams/lib/pixels": {},
 		"upstreams/lib/redact": {},
 		"upstreams/loop":       {},
-		"upstreams/host":       {"cache/jitter", "metrics"},
+		"upstreams/host":       {"cache/clients", "cache/jitter", "metrics"},
 		"upstreams/fields":     {"upstreams/lib/chinatime"},
 		"upstreams/jq":         {"metrics/words", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/fields", "upstreams/lib/geoip", "upstreams/lib/sharelink", "upstreams/lib/signing", "upstreams/lib/tracking"},
 		"upstreams": {
@@ -326,7 +326,7 @@ func dependencies() map[string][]string {
 			"upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/fields", "upstreams/httpsource", "upstreams/jq", "upstreams/lib/plainjson", "upstreams/lib/redact",
 			"upstreams/replay", "upstreams/lib/shape", "metrics/words",
 		},
-		"proxy/mcp":          {"proxy/site/apidoc", "proxy/site/i18n", "upstreams/catalog", "upstreams/lib/plainjson", "metrics/words"},
+		"proxy/mcp":          {"cache/clients", "proxy/site/apidoc", "proxy/site/i18n", "upstreams/catalog", "upstreams/lib/plainjson", "metrics/words"},
 		"proxy/site/apidoc":  {"proxy/site/i18n", "upstreams", "upstreams/catalog", "upstreams/fixtures", "upstreams/lib/plainjson", "metrics/words"},
 		"proxy/site/openapi": {"proxy/site/apidoc", "proxy/site/i18n", "upstreams/catalog", "upstreams/lib/plainjson", "upstreams/fixtures"},
 		"proxy/site/pages": {
@@ -339,12 +339,12 @@ func dependencies() map[string][]string {
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"metrics/words"},
 		"proxy/express":     {"metrics"},
-		"cache/web":         {"cache/durable", "cache/entry", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
-		"proxy/through": {"cache/web", "proxy/express", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
+		"cache/web":         {"cache/clients", "cache/durable", "cache/entry", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
+		"proxy/through": {"cache/clients", "cache/web", "proxy/express", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
-		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},
+		"proxy/ratelimit":   {"cache/clients", "cache/far", "cache/jitter", "metrics"},
 		"proxy": {
-			"cache", "cache/entry", "cache/jitter", "cache/policy", "cache/web", "metrics", "proxy/express", "proxy/through", "proxy/site/i18n", "proxy/mcp", "proxy/site/apidoc", "proxy/site/pages", "proxy/ratelimit", "proxy/site/status", "upstreams", "upstreams/catalog", "upstreams/lib/ipcard", "upstreams/loop", "upstreams/lib/plainjson",
+			"cache", "cache/clients", "cache/entry", "cache/jitter", "cache/policy", "cache/web", "metrics", "proxy/express", "proxy/through", "proxy/site/i18n", "proxy/mcp", "proxy/site/apidoc", "proxy/site/pages", "proxy/ratelimit", "proxy/site/status", "upstreams", "upstreams/catalog", "upstreams/lib/ipcard", "upstreams/loop", "upstreams/lib/plainjson",
 			"upstreams/fixtures", "metrics/words",
 		},
 		"proxy/live":      {"cache/durable", "cache/far", "cache/jitter", "cache/policy", "metrics", "upstreams/host", "metrics/words"},
@@ -353,7 +353,7 @@ func dependencies() map[string][]string {
 			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/explain", "proxy/ratelimit", "proxy/site/status", "proxy/site/i18n", "proxy/live", "proxy/through", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "metrics/words",
 		},
-		"proxy/listener":   {"metrics"},
+		"proxy/listener":   {"cache/clients", "metrics"},
 		"proxy/logwriter":  {"metrics"},
 		"proxy/logmarks":   {"cache/durable", "cache/far", "proxy"},
 		"proxy/requestlog": {"cache/advise", "metrics/words", "proxy", "upstreams/catalog"},

@@ -73,7 +73,7 @@ type crowd struct {
 	path                     string // "": of the test's own endpoint, a third of it new
 	wg                       sync.WaitGroup
 	answers, closed, refused atomic.Int64
-	answersOf                [clients]atomic.Int64
+	answersOf                [drained]atomic.Int64
 }
 
 // call sends requests one after the other until nobody listens, or the client
@@ -107,13 +107,13 @@ func (c *crowd) call(ctx context.Context, t *testing.T, addr string, n int, bala
 	}
 }
 
-const clients = 40
+const drained = 40
 
 // waitForAll waits until each client has got answers again: one whose attempt to connect
 // got lost tries again after a second.
 func (c *crowd) waitForAll(t *testing.T) {
 	t.Helper()
-	var before [clients]int64
+	var before [drained]int64
 	for n := range before {
 		before[n] = c.answersOf[n].Load()
 	}
@@ -131,10 +131,10 @@ func (c *crowd) waitForAll(t *testing.T) {
 func gather(ctx context.Context, t *testing.T, p *instance, balancer func() bool) *crowd {
 	t.Helper()
 	c := &crowd{}
-	for n := range clients {
+	for n := range drained {
 		c.wg.Go(func() { c.call(ctx, t, strings.TrimPrefix(p.public, "http://"), n, balancer) })
 	}
-	waittest.Until(t, "the load", func() bool { return c.answers.Load() > 20*clients || t.Failed() })
+	waittest.Until(t, "the load", func() bool { return c.answers.Load() > 20*drained || t.Failed() })
 	return c
 }
 
@@ -157,7 +157,7 @@ func TestDrainFailsNobody(t *testing.T) {
 		})
 	}
 	before := c.answers.Load()
-	waittest.Until(t, "requests are answered while draining", func() bool { return c.answers.Load() > before+clients })
+	waittest.Until(t, "requests are answered while draining", func() bool { return c.answers.Load() > before+drained })
 	if status, _, _, err := get(p.public + "/healthz"); err != nil || status != http.StatusOK {
 		t.Errorf("while draining it lives: %d %v", status, err)
 	}
@@ -165,7 +165,7 @@ func TestDrainFailsNobody(t *testing.T) {
 	c.wg.Wait()
 	http.DefaultClient.CloseIdleConnections()
 	p.end()
-	if c.refused.Load() > 0 || c.closed.Load() < clients {
+	if c.refused.Load() > 0 || c.closed.Load() < drained {
 		t.Errorf("%d answers, %d connections refused, %d closed with notice", c.answers.Load(), c.refused.Load(), c.closed.Load())
 	}
 }
@@ -182,8 +182,8 @@ func TestStopWithoutDelayFailsNobody(t *testing.T) {
 	p.end()
 	stop() // whoever still waits for a connection
 	c.wg.Wait()
-	if c.refused.Load() != clients {
-		t.Errorf("%d of %d clients were refused in the end", c.refused.Load(), clients)
+	if c.refused.Load() != drained {
+		t.Errorf("%d of %d clients were refused in the end", c.refused.Load(), drained)
 	}
 }
 

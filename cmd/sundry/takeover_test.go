@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache/clients"
 	"sundry/proxy/listener"
 	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
@@ -39,7 +42,7 @@ func TestTakeoverFailsNobody(t *testing.T) {
 	away.Store(true)
 	second.stop() // whose answers tell the clients to leave
 	c.wg.Wait()
-	if c.refused.Load() > 0 || c.closed.Load() < clients {
+	if c.refused.Load() > 0 || c.closed.Load() < drained {
 		t.Errorf("%d answers, %d connections refused, %d closed with notice", c.answers.Load(), c.refused.Load(), c.closed.Load())
 	}
 }
@@ -81,7 +84,7 @@ func TestTheAdminAPIIsThatOfWhoTakesOver(t *testing.T) {
 func TestPortIsNotSharedByAccident(t *testing.T) {
 	t.Parallel()
 	first := serveWith(t, onlyIn(t, "60s"), "--replay")
-	l := listener.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	l := listener.New(clients.Of, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	err := l.Open(t.Context(), strings.TrimPrefix(first.public, "http://"), true)
 	if err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("a second server beside one without reuse_port: %v", err)
@@ -117,10 +120,10 @@ func TestSystemdTakeoverFailsNobody(t *testing.T) {
 	}
 	var away atomic.Bool
 	c := &crowd{path: "/api/60s"}
-	for n := range clients {
+	for n := range drained {
 		c.wg.Go(func() { c.call(t.Context(), t, public.Addr().String(), n, away.Load) })
 	}
-	waittest.Until(t, "the load", func() bool { return c.answers.Load() > 20*clients || t.Failed() })
+	waittest.Until(t, "the load", func() bool { return c.answers.Load() > 20*drained || t.Failed() })
 	terminate(t, first, firstLog)
 	second, secondLog := activated(t, public, args, "SUNDRY_LIMITS_RATE=0")
 	if err := second.Start(); err != nil {
@@ -131,7 +134,7 @@ func TestSystemdTakeoverFailsNobody(t *testing.T) {
 	terminate(t, second, secondLog)
 	c.wg.Wait()
 	http.DefaultClient.CloseIdleConnections()
-	if c.refused.Load() > 0 || c.closed.Load() < clients {
+	if c.refused.Load() > 0 || c.closed.Load() < drained {
 		t.Errorf("%d answers, %d connections refused, %d closed with notice", c.answers.Load(), c.refused.Load(), c.closed.Load())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"sundry/cache/clients"
 	"sundry/metrics"
 )
 
@@ -31,13 +33,22 @@ type Listener struct {
 	quiet       atomic.Int64 // unix nanoseconds: until then failures are counted, not logged
 }
 
-// New makes a listener that is not open yet. reg takes its metrics.
-func New(reg prometheus.Registerer, log *slog.Logger) *Listener {
-	return newListener(reg, log, publicPart(filesLimit()))
+// New returns a listener that is not open yet. client returns the client of a peer, clients.Nobody if it is a trusted proxy. reg
+// takes the metrics.
+func New(client func(peer netip.Addr) clients.ID, reg prometheus.Registerer, log *slog.Logger) *Listener {
+	return newListener(client, reg, log, part(filesLimit()))
 }
 
-func newListener(reg prometheus.Registerer, log *slog.Logger, most int) *Listener {
-	return &Listener{connections: newConnections(reg, most), log: log, failures: promauto.With(reg).NewCounter(prometheus.CounterOpts{
+// Origins returns the limit of the connections to the origins of APIs, by the limit of open files; nil means no limit.
+func Origins() *clients.Limit {
+	if n := part(filesLimit()); n > 0 {
+		return clients.NewLimit(int64(n))
+	}
+	return nil
+}
+
+func newListener(client func(peer netip.Addr) clients.ID, reg prometheus.Registerer, log *slog.Logger, most int) *Listener {
+	return &Listener{connections: newConnections(reg, most, client), log: log, failures: promauto.With(reg).NewCounter(prometheus.CounterOpts{
 		Namespace: metrics.Namespace, Name: "accept_failures_total",
 		Help: "Failed attempts to accept a public connection, for example for lack of file descriptors.",
 	})}
@@ -101,9 +112,12 @@ func (l *Listener) Close() error {
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
+	for err == nil && !l.connections.admit(conn, l.Closing) {
+		_ = conn.Close() // its client may have no more
+		conn, err = l.Listener.Accept()
+	}
 	switch {
 	case err == nil:
-		l.connections.awaitRoom(l.Closing)
 	case l.Closing() && errors.Is(err, os.ErrDeadlineExceeded):
 		_ = l.Close() // the caller of Accept closes it again and gets the error
 		return nil, net.ErrClosed
@@ -133,5 +147,8 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 	l.connections.note(conn, state, time.Now())
 }
 
-// Connections returns how many connections are open.
-func (l *Listener) Connections() int64 { return l.connections.n.Load() }
+// Ended is to be called when a connection is closed that a handler has taken over from net/http.
+func (l *Listener) Ended(conn net.Conn) { l.connections.ended(conn) }
+
+// Connections returns how many connections are open that net/http serves.
+func (l *Listener) Connections() int64 { return l.connections.served.Load() }

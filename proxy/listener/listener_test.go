@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -15,9 +16,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sundry/cache/clients"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
+
+// nobody is the client of every peer, so that none has a limit of its own.
+func nobody(netip.Addr) clients.ID { return clients.Nobody }
 
 // starved is a listener of a process without a descriptor left, for some tries.
 type starved struct {
@@ -40,7 +46,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines bytes.Buffer
-	l := newListener(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&lines, nil)), 0)
+	l := newListener(clients.Of, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&lines, nil)), 0)
 	few := &starved{Listener: socket}
 	few.left.Store(4)
 	l.Use(few)
@@ -76,7 +82,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 // TestRoomForConnections: the one that has been idle for longest makes room, and a busy one
 // never; without an idle one there is none, until the listener is closed.
 func TestRoomForConnections(t *testing.T) {
-	c := newConnections(prometheus.NewRegistry(), 3)
+	c := newConnections(prometheus.NewRegistry(), 3, nobody)
 	now := time.Now()
 	all := make([]net.Conn, 3)
 	for i := range all {
@@ -91,21 +97,21 @@ func TestRoomForConnections(t *testing.T) {
 	if c.makeRoom() {
 		t.Fatal("a busy connection is closed")
 	}
-	c.awaitRoom(func() bool { return true }) // the listener is closed
+	c.admit(all[0], func() bool { return true }) // the listener is closed
 	c.note(all[2], http.StateIdle, now.Add(time.Second))
 	c.note(all[1], http.StateIdle, now.Add(2*time.Second))
-	c.awaitRoom(func() bool { return false })
+	c.admit(all[0], func() bool { return false })
 	for i, want := range []bool{false, false, true} {
 		if closed := all[i].SetDeadline(now) != nil; closed != want {
 			t.Errorf("connection %d: closed: %v", i, closed)
 		}
 		c.note(all[i], http.StateClosed, now)
 	}
-	if n, evicted := c.n.Load(), testutil.ToFloat64(c.evicted); n != 0 || evicted != 1 || len(c.open) != 0 {
+	if n, evicted := c.served.Load(), testutil.ToFloat64(c.evicted); n != 0 || evicted != 1 || len(c.open) != 0 {
 		t.Errorf("in the end %d connections, %v evicted", n, evicted)
 	}
-	for files, want := range map[uint64]int{0: 0, 256: 85, 1024: 341, 65_536: 57_344} {
-		if got := publicPart(files); got != want {
+	for files, want := range map[uint64]int{0: 0, 256: 85, 1024: 341, 65_536: 28_672} {
+		if got := part(files); got != want {
 			t.Errorf("%d files: %d connections, want %d", files, got, want)
 		}
 	}
@@ -119,6 +125,9 @@ type onLane struct {
 	closed bool
 	looks  *int
 }
+
+// RemoteAddr implements net.Conn.
+func (*onLane) RemoteAddr() net.Addr { return &net.TCPAddr{} }
 
 // Waiting implements waiting.
 func (l *onLane) Waiting() (since time.Time, ok bool) {
@@ -138,7 +147,7 @@ func TestRoomCostsNoLookAtAll(t *testing.T) {
 	const most, more = 1000, 10_000
 	for name, busy := range map[string]http.ConnState{"net/http answers": http.StateActive, "the lane answers": http.StateNew} {
 		synctest.Test(t, func(t *testing.T) {
-			c := newConnections(prometheus.NewRegistry(), most)
+			c := newConnections(prometheus.NewRegistry(), most, nobody)
 			looks := 0
 			connect := func() *onLane {
 				nc := &onLane{looks: &looks, since: time.Now()}
@@ -170,7 +179,7 @@ func TestRoomCostsNoLookAtAll(t *testing.T) {
 // the one is closed on which the lane answered longest ago; none on which it does.
 func TestTheLaneKnowsWhoIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newConnections(prometheus.NewRegistry(), 4)
+		c := newConnections(prometheus.NewRegistry(), 4, nobody)
 		looks, all := 0, make([]*onLane, 4)
 		for i, answered := range []time.Duration{3, 1, 0, 2} {
 			all[i] = &onLane{looks: &looks, since: time.Now().Add(answered * time.Second), busy: i == 2}
@@ -187,9 +196,68 @@ func TestTheLaneKnowsWhoIsIdle(t *testing.T) {
 			t.Error("a connection is closed on which the lane answers")
 		}
 		all[2].busy, all[2].since = false, time.Now()
-		c.awaitRoom(func() bool { return false })
+		c.admit(all[0], func() bool { return false })
 		if !all[2].closed {
 			t.Error("the one on which the lane has answered is not closed")
 		}
 	})
+}
+
+// from is a connection of a peer.
+type from struct {
+	net.Conn
+	peer string
+}
+
+// RemoteAddr implements net.Conn.
+func (f *from) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(f.peer), 1234))
+}
+
+// TestConnectionsOfOneClient: a client has a quarter of the connections that others leave, be they taken over or not, and makes room for another
+// one by its own idle ones alone. Others get theirs.
+func TestConnectionsOfOneClient(t *testing.T) {
+	t.Parallel()
+	c := newConnections(prometheus.NewRegistry(), 40, clients.Of)
+	connect := func(peer string) (*from, bool) {
+		conn, _ := net.Pipe()
+		t.Cleanup(func() { _ = conn.Close() })
+		nc := &from{conn, peer}
+		if !c.admit(nc, func() bool { return true }) {
+			return nil, false
+		}
+		c.note(nc, http.StateNew, time.Now())
+		return nc, true
+	}
+	var taken []*from
+	for i := range 10 {
+		nc, ok := connect("192.0.2.1")
+		if !ok {
+			t.Fatalf("no room for connection %d", i)
+		}
+		c.note(nc, http.StateActive, time.Now())
+		if i%2 == 0 {
+			c.note(nc, http.StateHijacked, time.Now())
+			taken = append(taken, nc)
+		}
+	}
+	if _, ok := connect("192.0.2.1"); ok {
+		t.Error("a client with ten busy connections of forty gets one more")
+	}
+	other, ok := connect("192.0.2.2")
+	if !ok {
+		t.Fatal("another client gets none")
+	}
+	c.ended(taken[0])
+	c.ended(taken[1])
+	last, ok := connect("192.0.2.1")
+	if !ok || c.count() != 10 {
+		t.Errorf("after two have ended: %v, %d are open", ok, c.count())
+	}
+	if _, ok := connect("192.0.2.1"); !ok || last.SetDeadline(time.Now()) == nil || other.SetDeadline(time.Now()) != nil {
+		t.Error("the client's own idle connection does not make room")
+	}
+	if refused, evicted := testutil.ToFloat64(c.refused), testutil.ToFloat64(c.evicted); refused != 1 || evicted != 1 {
+		t.Errorf("%v refused, %v evicted", refused, evicted)
+	}
 }

@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sundry/cache/clients"
 	"sundry/metrics/panics"
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
@@ -44,9 +44,8 @@ type Config struct {
 	// Origins are those of the pages whose scripts may send messages, such as
 	// https://agent.example.org; nil: no page may.
 	Origins []string
-	// Client is the address that a message comes from; invalid where that is not known, and
-	// for one that many clients have.
-	Client func(r *http.Request) netip.Addr
+	// Client returns the client that a message comes from.
+	Client func(r *http.Request) clients.ID
 	// Places bounds the messages that are read and answered at once, by all Sets that share
 	// it.
 	Places *Places

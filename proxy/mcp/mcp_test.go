@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"sundry/cache/clients"
 	"sundry/metrics/panics"
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
@@ -42,7 +42,7 @@ func newSet(t testing.TB, endpoints http.HandlerFunc) *Set {
 	t.Helper()
 	c := catalogtest.Load(t, map[string]string{"joke": joke})
 	return New(Config{
-		API: apidoc.New(c, nil), BasePath: "/tools", Endpoints: endpoints, Client: func(*http.Request) netip.Addr { return netip.Addr{} }, Places: NewPlaces(64), Log: slog.New(slog.DiscardHandler),
+		API: apidoc.New(c, nil), BasePath: "/tools", Endpoints: endpoints, Client: func(*http.Request) clients.ID { return clients.Nobody }, Places: NewPlaces(64), Log: slog.New(slog.DiscardHandler),
 		Admit: func(*http.Request) (time.Duration, bool) { return 0, true },
 	})
 }

@@ -2,11 +2,12 @@ package mcp
 
 import (
 	"container/list"
-	"net/netip"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"sundry/cache/clients"
 )
 
 const (
@@ -27,19 +28,19 @@ type Places struct {
 	most int64
 
 	mu      sync.Mutex
-	clients map[netip.Prefix]int64 // the places of each
-	reading *list.List             // of *place: messages on their way, the oldest first
+	clients map[clients.ID]int64 // the places of each
+	reading *list.List           // of *place: messages on their way, the oldest first
 }
 
 // NewPlaces returns so many places.
 func NewPlaces(n int64) *Places {
-	return &Places{Weighted: semaphore.NewWeighted(n), most: n, clients: map[netip.Prefix]int64{}, reading: list.New()}
+	return &Places{Weighted: semaphore.NewWeighted(n), most: n, clients: map[clients.ID]int64{}, reading: list.New()}
 }
 
 // place is what a message has taken.
 type place struct {
 	places  *Places
-	client  netip.Prefix // invalid: no client's
+	client  clients.ID
 	n       int64
 	since   time.Time
 	cut     func()
@@ -48,8 +49,8 @@ type place struct {
 
 // take takes what a message of so many bytes needs; nil if there is not as much. cut is
 // called, once at most, where the message has to make room: it ends the reading.
-func (p *Places) take(client netip.Addr, bytes int64, now time.Time, cut func()) *place {
-	n := &place{places: p, client: network(client), n: places(bytes), since: now, cut: cut}
+func (p *Places) take(client clients.ID, bytes int64, now time.Time, cut func()) *place {
+	n := &place{places: p, client: client, n: places(bytes), since: now, cut: cut}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.canMakeRoom(n) {
@@ -66,20 +67,10 @@ func (p *Places) take(client netip.Addr, bytes int64, now time.Time, cut func())
 // places are what a message of so many bytes needs.
 func places(bytes int64) int64 { return 1 + bytes/placeSize }
 
-// network is what counts as one client; invalid for the invalid address.
-func network(client netip.Addr) netip.Prefix {
-	bits := client.BitLen()
-	if client.Is6() && !client.Is4In6() {
-		bits = 64
-	}
-	of, _ := client.WithZone("").Prefix(bits)
-	return of
-}
-
 // overdrawn is how much more than it may the client would have taken with a message; not above
 // zero: none.
 func (p *Places) overdrawn(n *place) int64 {
-	if !n.client.IsValid() {
+	if n.client == clients.Nobody {
 		return 0
 	}
 	return p.clients[n.client] + n.n - p.most/clientPart

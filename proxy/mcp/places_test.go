@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"sundry/cache/clients"
 )
 
 // TestPlaces: a message takes them by its size, a client no more than its part, and slow
@@ -14,7 +16,7 @@ func TestPlaces(t *testing.T) {
 	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
 	cut := map[string]int{}
 	take := func(name string, client netip.Addr, n int64, after time.Duration) *place {
-		return p.take(client, (n-1)*placeSize, now.Add(after), func() { cut[name]++ })
+		return p.take(clients.Of(client), (n-1)*placeSize, now.Add(after), func() { cut[name]++ })
 	}
 	arrived := take("arrived", one, 6, 0)
 	slow := take("slow", one, 10, 0)
@@ -84,12 +86,12 @@ func TestSlowMessagesAreNotCutOffInVain(t *testing.T) {
 	} {
 		p, now, cut := NewPlaces(all), time.Now(), 0
 		for _, m := range row.before {
-			got := p.take(m.client, (m.n-1)*placeSize, now, func() { cut++ })
+			got := p.take(clients.Of(m.client), (m.n-1)*placeSize, now, func() { cut++ })
 			if got == nil || m.arrived && !got.arrived((m.n-1)*placeSize) {
 				t.Fatalf("%s: no place for %v", name, m)
 			}
 		}
-		got := p.take(row.wants.client, (row.wants.n-1)*placeSize, now.Add(arrivesWithin), func() {})
+		got := p.take(clients.Of(row.wants.client), (row.wants.n-1)*placeSize, now.Add(arrivesWithin), func() {})
 		if (got == nil) != (row.cut < 0) || cut != max(row.cut, 0) {
 			t.Errorf("%s: room: %v, and %d are cut off, want %d", name, got != nil, cut, row.cut)
 		}

@@ -5,22 +5,9 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
-	"net/netip"
+
+	"sundry/cache/clients"
 )
-
-// client is a number for an IPv4 address, or for the /64 of an IPv6 address, because one
-// subscriber has at least that many addresses.
-type client uint64
-
-// clientOf an address. The numbers of IPv4 are in a range that is not allocated in
-// IPv6.
-func clientOf(a netip.Addr) client {
-	b := a.As16()
-	if a.Is4() || a.Is4In6() {
-		return 0xffff<<32 | client(binary.BigEndian.Uint32(b[12:]))
-	}
-	return client(binary.BigEndian.Uint64(b[:8]))
-}
 
 // pseudonyms are the names by which instances tell each other of clients: their numbers,
 // encrypted with a secret that the fleet shares through Redis. Who reads the names alone
@@ -44,7 +31,7 @@ func pseudonymsBy(secret []byte) (*pseudonyms, error) {
 	return &pseudonyms{secret, c}, err
 }
 
-func (p *pseudonyms) of(who client) string {
+func (p *pseudonyms) of(who clients.ID) string {
 	var b [aes.BlockSize]byte
 	binary.BigEndian.PutUint64(b[:], uint64(who))
 	p.cipher.Encrypt(b[:], b[:])
@@ -52,11 +39,11 @@ func (p *pseudonyms) of(who client) string {
 }
 
 // client is the one that has a name; false where it was made with another secret.
-func (p *pseudonyms) client(name string) (client, bool) {
+func (p *pseudonyms) client(name string) (clients.ID, bool) {
 	if len(name) != aes.BlockSize {
-		return 0, false
+		return clients.Nobody, false
 	}
 	b := []byte(name)
 	p.cipher.Decrypt(b, b)
-	return client(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:]) == 0
+	return clients.ID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:]) == 0
 }

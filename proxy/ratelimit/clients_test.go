@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/netip"
 	"testing"
+
+	"sundry/cache/clients"
 )
 
 func TestSecretsAreStoredWhole(t *testing.T) {
@@ -23,7 +25,7 @@ func TestSecretsAreStoredWhole(t *testing.T) {
 
 // TestPseudonymsDependOnTheSecret: and who knows it reads the client from one.
 func TestPseudonymsDependOnTheSecret(t *testing.T) {
-	a, b, who := newPseudonyms(), newPseudonyms(), clientOf(netip.MustParseAddr("192.0.2.1"))
+	a, b, who := newPseudonyms(), newPseudonyms(), clients.Of(netip.MustParseAddr("192.0.2.1"))
 	if a.of(who) == b.of(who) {
 		t.Error("two secrets, one pseudonym")
 	}

@@ -14,6 +14,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"sundry/cache/clients"
 )
 
 // defaultBurst is how many seconds of the rate the default burst is.
@@ -53,7 +55,7 @@ type shard struct {
 
 // slot is free once full has passed.
 type slot struct {
-	client client
+	client clients.ID
 	full   int64 // when the burst is restored, in nanoseconds after the epoch
 }
 
@@ -96,7 +98,7 @@ func (l *Limiter) answer(from netip.Addr, now time.Time, counted bool) Allowance
 	if l == nil {
 		return Allowance{OK: true}
 	}
-	who, t := clientOf(from), l.at(now)
+	who, t := clients.Of(from), l.at(now)
 	s, b := l.place(who)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,14 +127,14 @@ func (l *Limiter) allowance(used int64) Allowance {
 func (l *Limiter) at(now time.Time) int64 { return int64(now.Sub(l.epoch)) }
 
 // place returns the shard and the number of the bucket where a client is stored.
-func (l *Limiter) place(who client) (*shard, int) {
+func (l *Limiter) place(who clients.ID) (*shard, int) {
 	hash := maphash.Comparable(l.seed, who)
 	return &l.shards[hash%limiterShards], int(hash / limiterShards % shardBuckets)
 }
 
 // find returns the client's slot, or the one to evict for it: the one that is free
 // or will be free first.
-func find(bucket *[bucketWays]slot, who client) (way int, known bool) {
+func find(bucket *[bucketWays]slot, who clients.ID) (way int, known bool) {
 	for i := range bucket {
 		switch {
 		case bucket[i].client == who:

@@ -19,6 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"sundry/cache/clients"
 	"sundry/cache/far"
 	"sundry/upstreams/lib/longtest"
 )
@@ -399,7 +400,7 @@ func TestReportsNameNoAddress(t *testing.T) {
 			t.Errorf("%d names are told", len(f.full))
 		}
 		for told := range f.full {
-			for name, b := range map[string][]byte{"address": who.AsSlice(), "number": binary.BigEndian.AppendUint64(nil, uint64(clientOf(who))), "text": []byte(who.String())} {
+			for name, b := range map[string][]byte{"address": who.AsSlice(), "number": binary.BigEndian.AppendUint64(nil, uint64(clients.Of(who))), "text": []byte(who.String())} {
 				if strings.Contains(told, string(b)) {
 					t.Errorf("the %s is in %x", name, told)
 				}

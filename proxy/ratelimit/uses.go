@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"sundry/cache/clients"
 )
 
 // use is how many requests of a client were admitted.
 type use struct {
-	client client
+	client clients.ID
 	n      uint32
 }
 
@@ -55,7 +57,7 @@ func (l *Limiter) mostUsed() time.Duration { return time.Duration(l.burst) + lon
 
 // debit has a client have used what takes that long to be restored, unless it has used more
 // here or hardly less. It reports whether it had not.
-func (l *Limiter) debit(who client, left time.Duration, now time.Time) bool {
+func (l *Limiter) debit(who clients.ID, left time.Duration, now time.Time) bool {
 	full := l.at(now.Add(min(left, l.mostUsed())))
 	s, b := l.place(who)
 	s.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"sundry/cache/clients"
 )
 
 // caller is one of many.
@@ -129,7 +131,7 @@ func TestDebits(t *testing.T) {
 			if got := request(l, who, row.used, now); got != row.used {
 				t.Fatalf("%d of %d are admitted", got, row.used)
 			}
-			l.debit(clientOf(who), row.left, now)
+			l.debit(clients.Of(who), row.left, now)
 			if got := request(l, who, 100, now); got != row.want {
 				t.Errorf("%d are admitted, want %d", got, row.want)
 			}
@@ -152,7 +154,7 @@ func TestDebitsTakeNoMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for i := range uint64(1_000_000) {
-		l.debit(client(i*0x9e3779b97f4a7c15), 150*time.Second, l.epoch)
+		l.debit(clients.ID(i*0x9e3779b97f4a7c15), 150*time.Second, l.epoch)
 	}
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {

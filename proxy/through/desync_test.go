@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/upstreams/lib/peertest"
 	"sundry/upstreams/lib/waittest"
@@ -122,7 +122,7 @@ func newFront(t *testing.T, back net.Listener, keepAlive, trusted bool) *front {
 	h := newHandler(t, origin, keepAlive, (&net.Dialer{}).DialContext, func(s *Settings) {
 		s.Rules.Languages = true
 		if trusted {
-			s.Caller = func(r *http.Request) (addr netip.Addr, trusted bool) { return netip.IPv4Unspecified(), true }
+			s.Client = func(*http.Request) (client clients.ID, trusted bool) { return clients.Nobody, true }
 		}
 	})
 	server := httptest.NewUnstartedServer(h)

@@ -244,7 +244,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = b.keeps
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
-	a.spool = web.NewSpool(e.window(resp.ContentLength, a.shared), resp.ContentLength, e.store.Spools)
+	a.spool = e.newSpool(resp, a.shared)
 	if a.shared || e.flightKey().isForAll() {
 		e.markers.set(e.key, !a.shared, got.Received)
 	}
@@ -260,9 +260,9 @@ func (b *arrival) read() {
 	if b.joins {
 		_, _ = f.answer.spool.Write(b.prefix.Body) // into memory
 	}
-	var keep func(body []byte)
+	var keep func(body []byte) bool
 	if b.keeps {
-		keep = func(body []byte) { b.keep(f, body) }
+		keep = func(body []byte) bool { return b.keep(f, body) }
 	}
 	f.answer.spool.Close(b.copyBody(f.answer.spool, b.resp, keep, f.cancel))
 }
@@ -286,6 +286,16 @@ func (e *errand) reachesAll(length int64, o *web.Object) bool {
 	return length <= max(e.Most, shareWindow) || o.Resumes()
 }
 
+// newSpool returns the spool of a response. A body that is not stored is at most streamWindow bytes ahead of its fastest reader.
+func (e *errand) newSpool(resp *http.Response, shared bool) *web.Spool {
+	window := e.window(resp.ContentLength, shared)
+	ahead := window
+	if resp.ContentLength > e.Most {
+		ahead = streamWindow
+	}
+	return web.NewSpool(window, ahead, resp.ContentLength, e.store.Spools, e.client)
+}
+
 // window is how much of a body is in memory while it arrives: all of it where it is kept.
 func (e *errand) window(length int64, shared bool) int64 {
 	switch {
@@ -299,37 +309,38 @@ func (e *errand) window(length int64, shared bool) int64 {
 	return max(e.Most+1, streamWindow) // or one that nobody reads could not be seen to be longer
 }
 
-// keep stores a response with its body; of a 206, as much as it has. nil: the body is too long.
-func (b *arrival) keep(f *flight, body []byte) {
+// keep stores a response with its body, and reports whether it did; of a 206, as much as it has. nil means that the body is
+// too long.
+func (b *arrival) keep(f *flight, body []byte) bool {
 	e, o := b.errand, f.answer.object
 	if body == nil {
 		f.unkeep()
 		if e.stored != nil {
 			e.stored.Outdate()
 		}
-		return
+		return false
 	}
 	if n := o.Header.Get("Content-Length"); n != "" && n != itoa(int64(len(body))) && o.Status != http.StatusPartialContent {
-		return // put together of parts that are none of it
+		return false // put together of parts that are none of it
 	}
 	var part *web.Part
 	if o.Status == http.StatusPartialContent {
 		p, ok := web.StoredPart(o.Header, int64(len(body)))
 		if !ok {
-			return
+			return false
 		}
 		part = &p
 	}
-	e.put(e.key, o.With(body, part).In(e.variants))
+	return e.put(e.key, o.With(body, part).In(e.variants))
 }
 
 // errIdle: nothing of a body came, or was read, for too long.
 var errIdle = errors.New("the body stands still")
 
 // copyBody reads a body to its end. One that stands still for longer than Idle, be it that nobody reads it, is given up.
-// Unless nil, keep is called with one that is whole before anybody gets its last byte: who has that finds it kept; or with nil, once
-// it is longer than what is kept.
-func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []byte), giveUp func()) error {
+// Unless nil, keep is called with a complete body before anybody gets its last byte: a client that has it finds it stored; or with
+// nil, once the body is longer than Most. If keep reports that the body is stored, readers go on with that.
+func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []byte) bool, giveUp func()) error {
 	timer := time.AfterFunc(h.Idle, h.panics.Func(panics.Fill, func() {
 		to.Close(errIdle)
 		giveUp()
@@ -348,8 +359,8 @@ func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []
 			keep = nil
 		}
 		if keep != nil && (errors.Is(err, io.EOF) || err == nil && length == resp.ContentLength) {
-			if body, whole := to.Completed(n); whole {
-				keep(body)
+			if body, whole := to.Completed(n); whole && keep(body) {
+				to.Settle(body)
 			}
 			keep = nil
 		}

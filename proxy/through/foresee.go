@@ -24,8 +24,9 @@ type Foreseen struct {
 
 // Foresee says what Serve would do with a GET.
 func (h *Handler) Foresee(r *http.Request) Foreseen {
-	passed := isUpgrade(r) || web.Preconditions(r.Header)
-	r = h.heard(r)
+	passed := upgradeOf(r) != nil || web.Preconditions(r.Header)
+	_, trusted := h.Client(r)
+	r = h.heard(r, trusted)
 	f, now, q := Foreseen{Path: h.PathOf(r)}, h.now(), web.NewRequest(r, &h.Rules)
 	f.Key = h.Name + f.Path
 	if hasDotSegment(f.Path) {

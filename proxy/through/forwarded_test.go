@@ -3,9 +3,10 @@ package through
 import (
 	"fmt"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
+
+	"sundry/cache/clients"
 )
 
 // TestWhereARequestComesFrom is told by trusted proxies alone, and what the origin makes of it is for those that say the same.
@@ -19,7 +20,7 @@ func TestWhereARequestComesFrom(t *testing.T) {
 			}
 			fmt.Fprint(w, strings.TrimSpace(fmt.Sprint(r.Header["X-Forwarded-For"], " ", strings.Join(told, " "))))
 		}, func(s *Settings) {
-			s.Caller = func(*http.Request) (netip.Addr, bool) { return netip.MustParseAddr("127.0.0.1"), trusted }
+			s.Client = func(*http.Request) (clients.ID, bool) { return clients.Nobody, trusted }
 		})
 		told := []string{"X-Forwarded-For: 192.0.2.7", "X-Forwarded-Host: a.example", "X-Forwarded-Proto: https", "X-Real-IP: 192.0.2.8", "Forwarded: for=192.0.2.9"}
 		if _, got := s.get("/", told...); got != want {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 )
@@ -25,21 +27,28 @@ type Settings struct {
 	Query  web.Query
 	// Request and Response change the fields that the origin is asked with, and those that it answers with; nil: they do not.
 	Request, Response func(http.Header)
-	// Caller is the address of who sent a request, and whether that came by a proxy whose word about it is believed; nil: who
-	// has connected.
-	Caller func(*http.Request) (addr netip.Addr, trusted bool)
+	// Client returns the client of a request, and whether the request came through a trusted proxy; nil means that the client is
+	// the peer.
+	Client func(*http.Request) (client clients.ID, trusted bool)
 	// LoopID is this service's in CDN-Loop (RFC 8586); nil or "": none.
 	LoopID func() string
-	// Admit reports whether a request that came then may wait for the origin; each that may calls Leave once it does not any more.
-	// nil: all may.
-	Admit func(began time.Time) bool
-	Leave func()
+	// Admit reports whether a request of a client, which began at a time, may wait for the origin. Leave is called when an
+	// admitted request no longer waits. nil means that all may wait.
+	Admit func(client clients.ID, began time.Time) bool
+	Leave func(client clients.ID)
+	// Transfers limits the requests at origins, from before they are sent until their responses, or tunnels, have ended. Each
+	// may take a file descriptor. nil means no limit.
+	Transfers *clients.Limit
 	// Fail answers a request with an error of this service's own; nil: in a line of text.
 	Fail func(w http.ResponseWriter, r *http.Request, id string, f *Failure)
 	// Most is the size in bytes of the largest body that is kept. Larger ones are shared while they arrive.
 	Most int64
 	// Idle is how long a body may stand still, of a request or of a response.
 	Idle time.Duration
+	// Tunnel is how long a connection may be idle in both directions after a change of the protocol.
+	Tunnel time.Duration
+	// Ended is called when the connection of a tunnel to a client is closed; nil means that nobody counts connections.
+	Ended func(net.Conn)
 }
 
 // Handler serves one API.
@@ -66,8 +75,11 @@ func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *pani
 	if s.LoopID == nil {
 		s.LoopID = func() string { return "" }
 	}
-	if s.Caller == nil {
-		s.Caller = connected
+	if s.Client == nil {
+		s.Client = peer
+	}
+	if s.Ended == nil {
+		s.Ended = func(net.Conn) {}
 	}
 	return &Handler{Settings: s, origin: origin, store: store, markers: newMarkers(), log: log, panics: p, now: time.Now}
 }
@@ -78,10 +90,10 @@ func (h *Handler) Moved() { h.moved.Store(true) }
 // put keeps an object, and reports whether it did.
 func (h *Handler) put(key string, o *web.Object) bool { return !h.moved.Load() && h.store.Put(key, o) }
 
-// connected is the address of who has connected.
-func connected(r *http.Request) (addr netip.Addr, trusted bool) {
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // a test's has none
-	return peer.Addr(), false
+// peer returns the client that has connected.
+func peer(r *http.Request) (client clients.ID, trusted bool) {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid in a test
+	return clients.Of(peer.Addr()), false
 }
 
 // Failure is why a request is answered by this service itself. Err is for callers: it has no address and no cause.
@@ -132,14 +144,17 @@ func (w *recorder) Write(b []byte) (int, error) {
 // call is one request of a caller.
 type call struct {
 	*Handler
-	w     recorder
-	r     *http.Request
-	id    string // of the request, for the origin and the caller; "": it has none
-	q     *web.Request
-	path  string // at the origin, with the query
-	key   string
-	began time.Time
-	cut   bool // the answer has been cut off
+	w      recorder
+	r      *http.Request
+	client clients.ID
+	// upgrade are the protocols that the client offers to change to; nil means none.
+	upgrade []string
+	id      string // of the request, for the origin and the caller; "": it has none
+	q       *web.Request
+	path    string // at the origin, with the query
+	key     string
+	began   time.Time
+	cut     bool // the answer has been cut off
 	// spares: what is stored can be served if the origin is not asked, so of a quota the reserve is left to others.
 	spares bool
 	// handshake is what has become of the last request to the origin: nothing yet, or one of the following. Others may make a
@@ -165,11 +180,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // was cut off or the caller has left. The id goes on to the origin, and to the caller with all but hits, which may come from the
 // express lane.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell func(*Result)) {
-	upgrade := isUpgrade(r)
-	if !upgrade {
-		r = h.heard(r)
-	}
-	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
+	client, trusted := h.Client(r)
+	upgrade := upgradeOf(r)
+	r = h.heard(r, trusted)
+	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, client: client, upgrade: upgrade, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	defer func() { tell(&c.w.Result) }()
 	defer c.endWait()
@@ -178,9 +192,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 		c.fail(http.StatusNotImplemented, errMethod)
 	case hasDotSegment(c.path):
 		c.fail(http.StatusBadRequest, errDotSegment)
-	case upgrade:
-		c.tunnel()
-	case r.Method != http.MethodGet && r.Method != http.MethodHead, web.Preconditions(r.Header), r.ContentLength != 0:
+	case upgrade != nil, r.Method != http.MethodGet && r.Method != http.MethodHead, web.Preconditions(r.Header), r.ContentLength != 0:
 		c.pass()
 	default:
 		c.cached()

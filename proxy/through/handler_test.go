@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/waittest"
@@ -88,7 +89,7 @@ func TestOneCallForAThousandCallers(t *testing.T) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		fmt.Fprint(w, "answer")
 	}, func(s *Settings) {
-		s.Admit, s.Leave = func(time.Time) bool { return waiting.Add(1) > 0 }, func() {}
+		s.Admit, s.Leave = func(clients.ID, time.Time) bool { return waiting.Add(1) > 0 }, func(clients.ID) {}
 	})
 	var all sync.WaitGroup
 	for range 200 {
@@ -338,8 +339,8 @@ func TestALargeBodyIsSharedAndNotKept(t *testing.T) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 		_, _ = w.Write(body)
 	}, func(s *Settings) {
-		s.Most, s.Leave = 256<<10, func() {}
-		s.Admit = func(time.Time) bool {
+		s.Most, s.Leave = 256<<10, func(clients.ID) {}
+		s.Admit = func(clients.ID, time.Time) bool {
 			if waiting.Add(1) == 50 {
 				close(there)
 			}

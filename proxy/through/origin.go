@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/upstreams/host"
@@ -107,8 +108,7 @@ func authenticatesConnection(h http.Header) bool {
 // heard is a request with the fields that go on to the origin, and by which its answer is stored: without those of its
 // connection, and without what others than trusted proxies say of where it comes from, or for what it was before: an origin
 // might believe it, and its answer is for all.
-func (h *Handler) heard(r *http.Request) *http.Request {
-	_, trusted := h.Caller(r)
+func (h *Handler) heard(r *http.Request, trusted bool) *http.Request {
 	leftOut := func(name string, _ []string) bool { return !IsHeard(name, trusted) || isDisguised(name) }
 	if !web.HasConnectionFields(r.Header) && !hasField(r.Header, leftOut) {
 		return r
@@ -160,6 +160,9 @@ func (c *call) forwarded() http.Header {
 	if c.id != "" {
 		h["X-Request-Id"] = []string{c.id}
 	}
+	if c.upgrade != nil {
+		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, c.upgrade
+	}
 	c.Request(h)
 	return h
 }
@@ -189,14 +192,34 @@ func (c *call) reach(ctx context.Context, method string, h http.Header, body boo
 }
 
 // sendTo sends a request to one address. A connection that cannot be made and an answer that does not begin in time count
-// against its breaker; whatever an answer says does not: it is the API's.
+// against its breaker; whatever an answer says does not: it is the API's. The body of the response is a *transfer.
 func (c *call) sendTo(target Target, r *http.Request) (*http.Response, error) {
+	if !c.Transfers.Take(c.client, 1) {
+		return nil, ErrShed
+	}
 	began := time.Now()
 	resp, err := c.admitted(target, r)
 	if target.Observe != nil && r.Context().Err() == nil {
 		target.Observe(err, time.Since(began))
 	}
-	return resp, err
+	if err != nil {
+		c.Transfers.Give(c.client, 1)
+		return nil, err
+	}
+	resp.Body = &transfer{ReadCloser: resp.Body, end: sync.OnceFunc(func() { c.Transfers.Give(c.client, 1) })}
+	return resp, nil
+}
+
+// transfer is the body of a response, which counts among Transfers until it is closed.
+type transfer struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close implements io.Closer.
+func (t *transfer) Close() error {
+	defer t.end()
+	return t.ReadCloser.Close()
 }
 
 // admitted sends a request, if its breaker and its quota allow.
@@ -205,8 +228,7 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	if target.Host == nil {
 		return c.roundTrip(target, r)
 	}
-	client, _ := c.Caller(c.r)
-	within, report, err := target.Host.Enter(r.Context(), host.Caller{Key: maphash.String(o.seed, r.URL.Path), Client: maphash.Comparable(o.seed, client)})
+	within, report, err := target.Host.Enter(clients.With(r.Context(), c.client), maphash.String(o.seed, r.URL.Path))
 	if err != nil {
 		return nil, fmt.Errorf("host %s: %w", target.URL.Host, err)
 	}
@@ -233,8 +255,8 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 
 // sends reports whether a body is being sent. Else it is the host that is waited for.
 func (c *call) sends(body io.Reader) bool {
-	moving, ok := body.(*movingBody)
-	return c.handshake.Load() == connectionGot && (!ok || !moving.ended.Load())
+	u, ok := body.(*upload)
+	return c.handshake.Load() == connectionGot && (!ok || !u.ended.Load())
 }
 
 // roundTrip sends a request, if its quota allows. The error may be a host.ThrottledError.

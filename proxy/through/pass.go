@@ -4,16 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptrace"
-	"net/http/httputil"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"sundry/cache/web"
@@ -29,19 +25,27 @@ func (c *call) pass() {
 	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
 		status.Fwd = "request"
 	}
+	u, err := c.receiveBody(ctx)
+	if err != nil {
+		c.failUpload(err)
+		return
+	}
+	defer u.release()
 	if !c.mayWait() {
 		c.failPass(&answer{err: ErrShed, status: status})
 		return
 	}
-	if c.r.ContentLength != 0 {
-		control := http.NewResponseController(&c.w)
-		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
-		c.r = c.r.WithContext(ctx)     // net/http looks at the body of its own one for whether the next request lies behind it
-		c.r.Body = &movingBody{ReadCloser: c.r.Body, control: control, idle: c.Idle}
-	}
 	resp, got, err := c.ask(ctx, c.sendInterim, c.r.Method, c.forwarded(), true)
-	if err != nil {
+	switch {
+	case err != nil && u.slow.Load():
+		c.failUpload(ErrSlowUpload)
+		return
+	case err != nil:
 		c.failPass(&answer{err: err, status: status})
+		return
+	}
+	if got.Status == http.StatusSwitchingProtocols {
+		c.switchProtocols(resp, status)
 		return
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
@@ -56,16 +60,17 @@ func (c *call) pass() {
 	if keeps {
 		window = max(c.Most, window)
 	}
-	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(window, resp.ContentLength, c.store.Spools), status: status, trailer: &resp.Trailer}
-	var keep func(body []byte)
+	spool := web.NewSpool(window, window, resp.ContentLength, c.store.Spools, c.client)
+	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: spool, status: status, trailer: &resp.Trailer}
+	var keep func(body []byte) bool
 	if keeps {
-		keep = func(body []byte) {
+		keep = func(body []byte) bool {
 			if body == nil {
-				return // too long
+				return false // too long
 			}
 			kept := a.object.With(body, nil)
 			kept.Requested = got.Received.Add(time.Millisecond) // it is what the method has led to
-			c.put(c.key, kept)
+			return c.put(c.key, kept)
 		}
 	}
 	defer a.spool.Close(errCallerGone)
@@ -76,29 +81,6 @@ func (c *call) pass() {
 	c.send(a, 0, -1)
 }
 
-// movingBody is the body of a request that may take as long as it likes, while it does not stand still.
-type movingBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-	idle    time.Duration
-	ended   atomic.Bool
-}
-
-// Close implements io.Closer: net/http closes the body once the caller is answered. A transport that gets no connection closes it
-// as well, and the next address is to have it.
-func (*movingBody) Close() error { return nil }
-
-// Read implements io.Reader. A transport reads once more behind the end. net/http waits there for the caller to leave, who would be
-// taken for gone once that time is up.
-func (b *movingBody) Read(p []byte) (n int, err error) {
-	if !b.ended.Load() {
-		_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // a test's reader has none
-	}
-	n, err = b.ReadCloser.Read(p)
-	b.ended.Store(err != nil)
-	return n, err
-}
-
 // ask sends a request to the origin, and returns its response with when it was asked for and received.
 func (c *call) ask(ctx context.Context, interim interimFunc, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
 	requested := c.now()
@@ -107,7 +89,7 @@ func (c *call) ask(ctx context.Context, interim interimFunc, method string, h ht
 	if err != nil {
 		return nil, nil, err
 	}
-	if resp.StatusCode < http.StatusOK {
+	if resp.StatusCode < http.StatusOK && !c.switches(resp) {
 		_ = resp.Body.Close() // of another protocol, or of none
 		return nil, nil, errNotFinal
 	}
@@ -247,51 +229,4 @@ func (c *call) partial(o *web.Object) {
 		e.prefix = o
 	}
 	c.fly(e)
-}
-
-// isUpgrade reports whether a request wants another protocol on its connection. HTTP/2 is none: clients offer it by the way (RFC 9113,
-// section 3.1), and what an origin got in it would be requests past everything that bounds and changes them.
-func isUpgrade(r *http.Request) bool {
-	to := strings.ToLower(strings.Join(r.Header["Upgrade"], ","))
-	return r.Method == http.MethodGet && to != "" && !strings.Contains(to, "h2c") && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
-}
-
-// roundTripper is an http.RoundTripper.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// tunnel connects the caller with the origin, once both have changed the protocol. Until then, and where the origin does not, the
-// request is one like others: two fields lead nobody past what bounds them.
-func (c *call) tunnel() {
-	asked, target := c.r, c.origin.targets[0]
-	c.r = c.heard(asked)
-	if !c.mayWait() {
-		c.failOrigin(&answer{err: ErrShed})
-		return
-	}
-	proxy := &httputil.ReverseProxy{
-		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-			defer c.endWait()
-			return c.sendTo(target, r.WithContext(c.traced(r.Context(), nil)))
-		}),
-		Rewrite: func(p *httputil.ProxyRequest) {
-			upgrade := p.Out.Header["Upgrade"]
-			p.Out.Host, p.Out.Header = target.Sent, c.forwarded()
-			p.Out.Header["Connection"], p.Out.Header["Upgrade"] = []string{"Upgrade"}, upgrade
-			if u, err := under(target.URL, c.path); err == nil { // net/http has parsed it
-				p.Out.URL = u
-			}
-		},
-		ModifyResponse: func(resp *http.Response) error {
-			c.w.Code = resp.StatusCode // of another protocol, it goes past the writer
-			c.Response(resp.Header)
-			maps.DeleteFunc(resp.Header, func(name string, _ []string) bool { return slices.Contains(c.Rules.Tags, name) })
-			return nil
-		},
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.failOrigin(&answer{err: err}) },
-	}
-	_ = http.NewResponseController(&c.w).SetReadDeadline(c.now().Add(c.Idle * 1000)) // a connection that rests is not idle
-	proxy.ServeHTTP(&c.w, asked)
 }

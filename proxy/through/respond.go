@@ -205,7 +205,7 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 	if got.Status != http.StatusPartialContent || !web.Continues(a.object.Tag(), rest, c.length(a), got.Header) {
 		return web.ErrLagging
 	}
-	more := web.NewSpool(streamWindow, resp.ContentLength, c.store.Spools)
+	more := web.NewSpool(streamWindow, streamWindow, resp.ContentLength, c.store.Spools, c.client)
 	defer more.Close(errCallerGone)
 	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp, nil, func() { _ = resp.Body.Close() })) })
 	if sent, err := c.stream(more, 0, -1); err != nil || web.IsWholePart(got.Header, sent) {

@@ -13,7 +13,7 @@ var ErrShed = errors.New("too many requests are waiting for the origin")
 
 // mayWait reports whether the request may wait for the origin.
 func (c *call) mayWait() bool {
-	c.waits = c.Admit != nil && c.Admit(c.began)
+	c.waits = c.Admit != nil && c.Admit(c.client, c.began)
 	return c.waits || c.Admit == nil
 }
 
@@ -30,7 +30,7 @@ func (c *call) endWait() {
 	c.over = true
 	if c.waits {
 		c.waits = false
-		c.Leave()
+		c.Leave(c.client)
 	}
 }
 

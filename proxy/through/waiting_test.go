@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/clients"
 )
 
 // places lets some requests wait.
@@ -15,14 +17,14 @@ func places(n int64) (free *atomic.Int64, admit func(*Settings)) {
 	free = &atomic.Int64{}
 	free.Store(n)
 	return free, func(s *Settings) {
-		s.Admit = func(time.Time) bool {
+		s.Admit = func(clients.ID, time.Time) bool {
 			if free.Add(-1) >= 0 {
 				return true
 			}
 			free.Add(1)
 			return false
 		}
-		s.Leave = func() { free.Add(1) }
+		s.Leave = func(clients.ID) { free.Add(1) }
 	}
 }
 

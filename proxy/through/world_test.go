@@ -126,7 +126,7 @@ func newHandler(t *testing.T, origin string, keepAlive bool, dial func(ctx conte
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := Settings{Name: "test", Most: 8 << 20, Idle: 10 * time.Second, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour}}
+	settings := Settings{Name: "test", Most: 8 << 20, Idle: 10 * time.Second, Tunnel: time.Minute, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour}}
 	for _, f := range change {
 		f(&settings)
 	}

@@ -39,8 +39,9 @@ type API struct {
 	// Body is the size in bytes of the largest body that is kept.
 	Body              int64
 	Request, Response FieldChanges
-	// Connect, Head and Idle are how long a connection may take, an answer to begin, and a body may stand still.
-	Connect, Head, Idle time.Duration
+	// Connect, Head and Idle are how long a connection may take, an answer to begin, and a body may stand still; Tunnel is how
+	// long a connection may be idle after a change of the protocol.
+	Connect, Head, Idle, Tunnel time.Duration
 	KeepAlive           bool
 	// File it came from.
 	File        string
@@ -81,6 +82,7 @@ const (
 	connectTime    = 3 * time.Second
 	headTime       = 30 * time.Second
 	idleTime       = time.Minute
+	tunnelTime     = 10 * time.Minute
 	// originCalls is how many requests to one host of an API wait for the head of their answers at the same time.
 	originCalls = 1024
 )
@@ -115,7 +117,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.Response = p.Response.compile("response", nil, problems)
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
-	a.Idle = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime)
+	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
 	a.KeepAlive = p.Keepalive == nil || *p.Keepalive
 }
 

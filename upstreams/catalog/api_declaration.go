@@ -95,6 +95,8 @@ type timeoutsSpec struct {
 	Head declare.Duration `yaml:"head" example:"30s"`
 	// Idle is how long a body may stand still.
 	Idle declare.Duration `yaml:"idle" example:"1m"`
+	// Tunnel is how long a WebSocket may be idle in both directions.
+	Tunnel declare.Duration `yaml:"tunnel" example:"10m"`
 }
 
 // addresses are one or several.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"regexp"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"sundry/cache"
 	"sundry/cache/entry"
 	"sundry/upstreams"
-	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
 )
 
@@ -27,9 +25,6 @@ type Loader struct {
 	Watch func(upstreams.AttemptReport)
 	// Trace is that of the request that started the fill.
 	Trace upstreams.Trace
-	// Client is the address whose request started the fill; the zero address for
-	// a fill without a request.
-	Client netip.Addr
 	// Loop lists the instances of this service that the request came through.
 	Loop string
 }
@@ -44,7 +39,7 @@ func (l *Loader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) 
 	call.Trace, call.Loop, call.Kept = l.Trace, l.Loop, &upstreams.Kept{}
 	defer call.Kept.Release()
 	chain := in.Form.Chain
-	call.Caller = l.callerOf(chain)
+	call.Key = in.hash(chain)
 	answer, err := chain.Do(ctx, call, hasCopy, l.Watch)
 	switch {
 	case err == nil:
@@ -63,25 +58,12 @@ func (l *Loader) Withholds(ctx context.Context, worth func(left float64) bool) b
 	return chain.HasQuota() && chain.Withholds(ctx, l.Input.Call(time.Now()), worth)
 }
 
-// callerOf identifies the key and the client for which the upstreams are called.
-// An IPv6 client counts by its /64: a single one has that many addresses.
-func (l *Loader) callerOf(c *Chain) host.Caller {
-	var caller host.Caller
-	if c.MayBeNegative {
-		caller.Key = xxhash.Sum64String(l.Input.Key())
+// hash returns the hash of the key by which breakers weigh a call of a chain; 0 where clients cannot choose it.
+func (in *Input) hash(c *Chain) uint64 {
+	if !c.MayBeNegative {
+		return 0
 	}
-	if l.Client.IsValid() {
-		bits := l.Client.BitLen()
-		if l.Client.Is6() {
-			bits = 64
-		}
-		network, err := l.Client.Prefix(bits)
-		if err != nil {
-			return caller // an address with a zone, which no connection from elsewhere has
-		}
-		caller.Client = xxhash.Sum64(network.Addr().AsSlice())
-	}
-	return caller
+	return xxhash.Sum64String(in.Key())
 }
 
 // sourceOf names the source of a negative answer; "" for a whole chain.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
+	"sundry/cache/clients"
 	"sundry/cache/jitter"
 )
 
@@ -112,7 +113,7 @@ func succeeded(err error) bool { return err == nil }
 func excluded(err error) bool { return errors.Is(err, errIgnored) || errors.Is(err, errRepeated) }
 
 // count adds a call to the streak and returns what gobreaker counts it as.
-func (h *Host) count(o Health, caller Caller, now time.Time) error {
+func (h *Host) count(o Health, caller caller, now time.Time) error {
 	switch {
 	case o == Ignored:
 		return errIgnored
@@ -125,12 +126,11 @@ func (h *Host) count(o Health, caller Caller, now time.Time) error {
 	return errFailing
 }
 
-// Caller says for whom a call is made, as hashes, so that no single client, and no
-// single key that callers can choose, opens a breaker for everybody. 0 means
-// unknown: such a failure always counts.
-type Caller struct {
-	Key    uint64 // of the answer; 0 where callers cannot choose it
-	Client uint64
+// caller is a key and a client for which a call is made. A failure without one of them
+// always counts.
+type caller struct {
+	key    uint64
+	client clients.ID
 }
 
 // Bounds of how much one caller counts among consecutive failures.
@@ -155,18 +155,18 @@ type streak struct {
 }
 
 type failed struct {
-	caller Caller
+	caller caller
 	at     time.Time
 }
 
 // add adds a failure, and reports whether it counts.
-func (s *streak) add(c Caller, now time.Time) bool {
+func (s *streak) add(c caller, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.Key != 0 && s.repeats(c, now) {
+	if c.key != 0 && s.repeats(c, now) {
 		return false
 	}
-	counts := c.Key == 0 || c.Client == 0 || s.fromClient(c) < clientWeight
+	counts := c.key == 0 || c.client == clients.Nobody || s.fromClient(c) < clientWeight
 	if counts {
 		s.weight++
 	}
@@ -177,15 +177,15 @@ func (s *streak) add(c Caller, now time.Time) bool {
 }
 
 // repeats reports whether the same key failed within keyPause.
-func (s *streak) repeats(c Caller, now time.Time) bool {
-	return slices.ContainsFunc(s.fails, func(f failed) bool { return f.caller.Key == c.Key && now.Sub(f.at) < keyPause })
+func (s *streak) repeats(c caller, now time.Time) bool {
+	return slices.ContainsFunc(s.fails, func(f failed) bool { return f.caller.key == c.key && now.Sub(f.at) < keyPause })
 }
 
 // fromClient counts the failures of a client.
-func (s *streak) fromClient(c Caller) int {
+func (s *streak) fromClient(c caller) int {
 	n := 0
 	for _, f := range s.fails {
-		if f.caller.Client == c.Client {
+		if f.caller.client == c.client {
 			n++
 		}
 	}

@@ -1,10 +1,11 @@
 package host
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/clients"
 )
 
 // A host that stays down is probed more and more seldom, and at once as often as
@@ -40,7 +41,7 @@ func TestTheBreakerStaysOpenForLongerEachTime(t *testing.T) {
 func TestAProbeHasItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost("a", Config{Open: 10 * time.Second, Probe: 2 * time.Second})
-		within, done, err := h.Enter(t.Context(), Caller{})
+		within, done, err := h.Enter(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +54,7 @@ func TestAProbeHasItsOwnDeadline(t *testing.T) {
 		}
 		time.Sleep(15 * time.Second)
 		start := time.Now()
-		within, done, err = h.Enter(t.Context(), Caller{})
+		within, done, err = h.Enter(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,24 +71,24 @@ func TestAProbeHasItsOwnDeadline(t *testing.T) {
 func TestFailuresAreWeighedByCaller(t *testing.T) {
 	rows := []struct {
 		name   string
-		caller func(i int) Caller
+		caller func(i int) caller
 		pause  time.Duration
 		after  int // failures; 0: never
 	}{
-		{"a key that callers cannot choose", func(int) Caller { return Caller{Client: 1} }, 0, 5},
-		{"many keys of many clients", func(i int) Caller { return Caller{Key: uint64(i + 1), Client: uint64(i + 1)} }, 0, 5},
-		{"many keys of unknown clients", func(i int) Caller { return Caller{Key: uint64(i + 1)} }, 0, 5},
-		{"one key at once", func(i int) Caller { return Caller{Key: 1, Client: uint64(i + 1)} }, 0, 0},
-		{"one key again and again", func(i int) Caller { return Caller{Key: 1, Client: uint64(i + 1)} }, 2 * time.Second, 5},
-		{"many keys of one client", func(i int) Caller { return Caller{Key: uint64(i + 1), Client: 1} }, 2 * time.Second, 20},
-		{"many keys of two clients", func(i int) Caller { return Caller{Key: uint64(i + 1), Client: uint64(i%2 + 1)} }, 0, 5},
+		{"a key that callers cannot choose", func(int) caller { return caller{client: 1} }, 0, 5},
+		{"many keys of many clients", func(i int) caller { return caller{key: uint64(i + 1), client: clients.ID(i + 1)} }, 0, 5},
+		{"many keys of unknown clients", func(i int) caller { return caller{key: uint64(i + 1)} }, 0, 5},
+		{"one key at once", func(i int) caller { return caller{key: 1, client: clients.ID(i + 1)} }, 0, 0},
+		{"one key again and again", func(i int) caller { return caller{key: 1, client: clients.ID(i + 1)} }, 2 * time.Second, 5},
+		{"many keys of one client", func(i int) caller { return caller{key: uint64(i + 1), client: 1} }, 2 * time.Second, 20},
+		{"many keys of two clients", func(i int) caller { return caller{key: uint64(i + 1), client: clients.ID(i%2 + 1)} }, 0, 5},
 	}
 	for _, r := range rows {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost("a", Config{})
 			after := 0
 			for i := range 100 {
-				if _, done, err := h.Enter(context.Background(), r.caller(i)); err == nil {
+				if _, done, err := h.Enter(clients.With(t.Context(), r.caller(i).client), r.caller(i).key); err == nil {
 					done(Failing)
 				}
 				if time.Sleep(r.pause); h.State() == "open" {
@@ -110,7 +111,7 @@ func TestOneClientsFailuresBesideOthersSuccesses(t *testing.T) {
 		if i%10 == 9 {
 			result = Healthy
 		}
-		_, done, err := h.Enter(t.Context(), Caller{Key: uint64(i + 1), Client: 1 + uint64(i%10)/9})
+		_, done, err := h.Enter(clients.With(t.Context(), 1+clients.ID(i%10)/9), uint64(i+1))
 		if err != nil {
 			t.Fatalf("after %d calls: %v", i, err)
 		}

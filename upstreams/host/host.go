@@ -21,6 +21,8 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 	"golang.org/x/time/rate"
+
+	"sundry/cache/clients"
 )
 
 // Config says when a breaker opens, and for how long.
@@ -96,11 +98,13 @@ const (
 	Ignored
 )
 
-// Enter takes a slot and asks the breaker. within is ctx, with a deadline where the
+// Enter takes a slot for the client of ctx and asks the breaker. key is a hash of what
+// is asked for, so that no single key that clients can choose opens the breaker for
+// everybody; 0 means that they cannot choose it. within is ctx, with a deadline where the
 // call is a probe: while probes run, other calls are rejected. done releases the
 // slot and reports the health; it must be called once. The error is ErrRejected,
 // ErrBusy, or ctx's.
-func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context, done func(Health), err error) {
+func (h *Host) Enter(ctx context.Context, key uint64) (within context.Context, done func(Health), err error) {
 	release, err := h.slots.acquire(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -117,7 +121,7 @@ func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context
 	return within, func(o Health) {
 		cancel()
 		release()
-		report(h.count(o, caller, time.Now()))
+		report(h.count(o, caller{key, clients.From(ctx)}, time.Now()))
 	}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 // call asks a host and reports how it went.
 func call(h *Host, o Health) error {
-	_, done, err := h.Enter(context.Background(), Caller{})
+	_, done, err := h.Enter(context.Background(), 0)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		var probes []func(Health)
 		for range 10 {
-			if _, done, err := h.Enter(t.Context(), Caller{}); err == nil {
+			if _, done, err := h.Enter(t.Context(), 0); err == nil {
 				probes = append(probes, done)
 			}
 		}
@@ -117,7 +117,7 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 func TestOperatorsHoldBreakers(t *testing.T) {
 	h := newHost("a", Config{Failures: 1})
 	fail := func() error {
-		_, done, err := h.Enter(t.Context(), Caller{})
+		_, done, err := h.Enter(t.Context(), 0)
 		if err == nil {
 			done(Failing)
 		}

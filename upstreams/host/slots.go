@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"sundry/cache/clients"
 )
 
 // queueTime is how long a call waits for a slot: a caller that would wait longer is
@@ -17,37 +19,49 @@ const queueTime = 250 * time.Millisecond
 // ErrBusy means that no slot was free.
 var ErrBusy = errors.New("too many concurrent calls")
 
-// slots bound how many calls run at the same time, with a short queue.
+// slots bound how many calls run at the same time, with a short queue, and how many of
+// these are one client's.
 type slots struct {
 	running *semaphore.Weighted
-	queue   *semaphore.Weighted
+	calls   *clients.Limit // that run or wait
 }
 
 // newSlots lets limit calls run, and queue calls wait.
 func newSlots(limit, queue int64) *slots {
-	return &slots{running: semaphore.NewWeighted(limit), queue: semaphore.NewWeighted(queue)}
+	return &slots{running: semaphore.NewWeighted(limit), calls: clients.NewLimit(limit + queue)}
 }
 
-// acquire takes a slot; release must be called once. The error is ErrBusy, or
-// ctx's.
+// acquire takes a slot for the client of ctx; release must be called once. The error is
+// ErrBusy, or ctx's.
 func (s *slots) acquire(ctx context.Context) (release func(), err error) {
-	release = func() { s.running.Release(1) }
-	if s.running.TryAcquire(1) {
-		return release, nil
-	}
-	if !s.queue.TryAcquire(1) {
+	client := clients.From(ctx)
+	if !s.calls.Take(client, 1) {
 		return nil, ErrBusy
 	}
-	defer s.queue.Release(1)
+	if err := s.wait(ctx); err != nil {
+		s.calls.Give(client, 1)
+		return nil, err
+	}
+	return func() {
+		s.running.Release(1)
+		s.calls.Give(client, 1)
+	}, nil
+}
+
+// wait waits for a slot, but no longer than queueTime.
+func (s *slots) wait(ctx context.Context) error {
+	if s.running.TryAcquire(1) {
+		return nil
+	}
 	wait, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
 	switch {
 	case s.running.Acquire(wait, 1) == nil:
-		return release, nil
+		return nil
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	return nil, ErrBusy
+	return ErrBusy
 }
 
 // Bounds of work without a declared host.
@@ -98,7 +112,7 @@ func (w *Work) EnterDrawing(ctx context.Context) (release func(), err error) {
 	return release, err
 }
 
-// EnterTarget takes a slot for a call of a caller-supplied target.
+// EnterTarget takes a slot for a call of a client-supplied target.
 func (w *Work) EnterTarget(ctx context.Context, name string) (release func(), err error) {
 	w.open()
 	inAll, err := w.inAll.acquire(ctx)

@@ -1,0 +1,79 @@
+package clients
+
+import "sync"
+
+// share is the part of a resource that one client may hold: one in so many of what the other clients leave. So several
+// clients together never hold all of it.
+const share = 4
+
+// Limit bounds the units of a resource that are held at the same time, in total and by one client. A nil Limit has no
+// bounds; the zero value has no units. It is safe for concurrent use.
+type Limit struct {
+	mu    sync.Mutex
+	total int64
+	used  int64
+	by    map[ID]int64 // nil until a client holds some
+}
+
+// NewLimit returns a Limit of so many units; less than one means that there are none.
+func NewLimit(total int64) *Limit { return &Limit{total: total} }
+
+// Take takes n units for a client, and reports whether there were as many. A client without any gets its first ones
+// wherever some are left; Nobody is bounded by the total alone. Give returns them.
+func (l *Limit) Take(id ID, n int64) bool {
+	if l == nil {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.by[id]
+	switch {
+	case n > l.total-l.used:
+		return false
+	case id == Nobody:
+	case own > 0 && own+n > (l.total-l.used+own)/share:
+		return false
+	case l.by == nil:
+		l.by = map[ID]int64{id: n}
+	default:
+		l.by[id] = own + n
+	}
+	l.used += n
+	return true
+}
+
+// Give returns n units of a client.
+func (l *Limit) Give(id ID, n int64) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used -= n
+	if own := l.by[id]; own > n {
+		l.by[id] = own - n
+	} else {
+		delete(l.by, id)
+	}
+}
+
+// SetTotal changes the total. Units that are held stay so, even if they are more.
+func (l *Limit) SetTotal(total int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total = total
+}
+
+// Used returns how many units are held.
+func (l *Limit) Used() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.used
+}
+
+// Total returns how many units there are.
+func (l *Limit) Total() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.total
+}

@@ -1,0 +1,127 @@
+package through
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// bodyWindow is how much of a request's body arrives before the request takes a place of those that wait, or a slot of a
+	// host: a client that sends slowly takes nothing from others.
+	bodyWindow = 64 << 10
+	// smallWindow is what is read without taking of the memory of spools.
+	smallWindow = 4 << 10
+)
+
+// upload is the body of a request. Its beginning is read before the request is sent, the rest while it is.
+type upload struct {
+	io.ReadCloser
+	control *http.ResponseController
+	pace    pace
+	began   []byte // has arrived and is not sent yet
+	err     error  // behind it
+	ended   atomic.Bool
+	slow    atomic.Bool
+	release func() // gives the memory back; it may be called more than once
+}
+
+// receiveBody reads the beginning of the body, if there is one, and makes the request one with the rest. The caller calls release.
+// The error is ErrSlowUpload, or net/http's.
+func (c *call) receiveBody(ctx context.Context) (*upload, error) {
+	control := http.NewResponseController(&c.w)
+	u := &upload{ReadCloser: c.r.Body, control: control, pace: pace{idle: c.Idle, rate: slowest}, release: func() {}}
+	if c.r.ContentLength == 0 {
+		return u, nil
+	}
+	_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
+	c.r = c.r.WithContext(ctx) // net/http looks at the body of its own one for whether the next request lies behind it
+	c.r.Body = u
+	if err := u.receive(make([]byte, 0, smallWindow)); err != nil {
+		return nil, err
+	}
+	if u.err == nil && c.store.Spools.Take(c.client, 1) {
+		u.release = sync.OnceFunc(func() { c.store.Spools.Give(c.client, 1) })
+		if err := u.receive(append(make([]byte, 0, bodyWindow), u.began...)); err != nil {
+			u.release()
+			return nil, err
+		}
+	}
+	return u, nil
+}
+
+// receive fills a buffer, or reads the body to its end.
+func (u *upload) receive(buf []byte) error {
+	for u.err == nil && len(buf) < cap(buf) {
+		var n int
+		n, u.err = u.arrive(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+	}
+	u.began = buf
+	if u.err != nil && !errors.Is(u.err, io.EOF) {
+		return u.err
+	}
+	return nil
+}
+
+// ErrSlowUpload means that a client sent the body of its request too slowly. It is no timeout of the origin.
+var ErrSlowUpload = errors.New("the body of the request arrives too slowly; expected at least 1 kB a second")
+
+// arrive reads what arrives next.
+func (u *upload) arrive(p []byte) (n int, err error) {
+	left := u.pace.left()
+	if left <= 0 {
+		u.slow.Store(true)
+		return 0, ErrSlowUpload
+	}
+	now := time.Now()
+	_ = u.control.SetReadDeadline(now.Add(left)) // a test's reader has none
+	n, err = u.ReadCloser.Read(p)
+	u.pace.note(time.Since(now), n)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		u.slow.Store(true)
+		err = ErrSlowUpload
+	}
+	return n, err
+}
+
+// Read implements io.Reader. A transport reads once more behind the end. net/http waits there for the client to leave, which would be
+// taken for gone once the deadline is over.
+func (u *upload) Read(p []byte) (n int, err error) {
+	switch {
+	case len(u.began) > 0:
+		n = copy(p, u.began)
+		u.began = u.began[n:]
+		return n, nil
+	case u.err == nil:
+		n, u.err = u.arrive(p)
+	}
+	u.ended.Store(u.err != nil)
+	return n, u.err
+}
+
+// Close implements io.Closer: net/http closes the body once the client is answered. A transport that gets no connection closes it
+// as well, and the next address is to have it.
+func (*upload) Close() error { return nil }
+
+// failUpload answers a request whose body did not arrive. net/http has canceled the context of one that was too slow.
+func (c *call) failUpload(err error) {
+	c.w.Header()["Connection"] = []string{"close"} // where the next request begins is not known
+	c.w.Err = err
+	switch {
+	case errors.Is(err, ErrSlowUpload):
+		c.fail(http.StatusRequestTimeout, ErrSlowUpload)
+	case c.r.Context().Err() != nil, errors.Is(err, io.ErrUnexpectedEOF):
+		c.gone()
+	default:
+		c.fail(http.StatusBadRequest, errBody)
+	}
+}
+
+// errBody tells a client that its body cannot be read.
+var errBody = errors.New("the body of the request cannot be read; expected as many bytes as Content-Length says, or chunks (RFC 9112, section 7.1)")
