@@ -1,5 +1,5 @@
-# Commands by short names. CI (.ci/run) has them but for fuzz, bench and lighthouse.
-.PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures image release lighthouse ci
+# Commands by short names. CI (.ci/run) has them but for fuzz, bench, lighthouse and vuln.
+.PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -86,6 +86,9 @@ bin/golangci-lint: deploy/tools/go.mod
 bin/benchstat: deploy/tools/go.mod
 	mkdir -p bin && cd deploy/tools && go build -o ../../bin/benchstat golang.org/x/perf/cmd/benchstat
 
+bin/govulncheck: deploy/tools/go.mod
+	mkdir -p bin && cd deploy/tools && go build -o ../../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+
 fmt:
 	gofmt -w .
 
@@ -107,6 +110,10 @@ image:
 # tag (or VERSION=0.1.0).
 release:
 	deploy/release.sh
+
+# Known vulnerabilities of the binaries that make release makes. Needs unzip.
+vuln: release bin/govulncheck
+	deploy/vuln.sh
 
 # The four figures of the pages, the median of three runs each; on a machine that does
 # nothing else.

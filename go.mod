@@ -1,5 +1,7 @@
 module sundry
 
+// Any Go 1.26 builds it: a toolchain line would make the go command download one. deploy/Dockerfile
+// states the version that builds releases.
 go 1.26.0
 
 require (

@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 # Makes what is published of a version, in bin/release: for each platform an archive with a static
-# binary and its papers, and the checksums of all. The same commit, toolchain and version give the
-# same bytes. Needs Go, git, GNU tar and zip.
+# binary and its papers, and the checksums of all. The same commit and version give the same bytes:
+# the go command downloads the Go of the Dockerfile where another is installed. Needs Go, git, GNU tar
+# and zip.
 #   deploy/release.sh            stamped with the git tag; without one, with CHANGELOG.md's newest and the commit
 #   VERSION=0.1.0 PLATFORMS="linux/amd64 windows/amd64" deploy/release.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+GOTOOLCHAIN=go$(sed -n 's|^FROM .*library/golang:\([0-9.]*\)-.*|\1|p' deploy/Dockerfile)
+export GOTOOLCHAIN
+go version
 
 commit=$(git rev-parse HEAD)
 seconds=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}

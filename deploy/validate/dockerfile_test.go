@@ -161,8 +161,8 @@ func TestDockerfileTakesCertificatesAndPinsItsBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := regexp.MustCompile(`\ngo (\d+\.\d+)`).FindSubmatch(mod)
-	if !strings.HasPrefix(base, "library/golang:"+string(version[1])) {
-		t.Errorf("go.mod wants %s, the image has %s", version[1], base)
+	if !regexp.MustCompile(`^library/golang:` + regexp.QuoteMeta(string(version[1])) + `\.\d+-`).MatchString(base) {
+		t.Errorf("go.mod wants a patch release of %s, the image has %s", version[1], base)
 	}
 }
 
