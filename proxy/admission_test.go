@@ -71,7 +71,7 @@ func (f *front) crowd(path string, n int) (shed *atomic.Int64, wait func()) {
 func TestHitsAreNeverShed(t *testing.T) {
 	up, other := newGated(t), newFake(t, `{"v":"other"}`)
 	f := newFront(t, map[string]string{"simple": patiently(simple("ttl: 1h", up.fake)), "other": named("other", simple("ttl: 1h", other))},
-		func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{InFlight: 40} })
+		ofMany, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{InFlight: 40} })
 	f.get("/api/simple?id=1").want(t, http.StatusOK)
 	shed, wait := f.crowd("/api/simple?id=%d", 120)
 	waittest.Until(t, "who finds no place is shed", func() bool { return shed.Load() == 100 })
@@ -265,7 +265,7 @@ func TestFillsBeyondTheirBoundAreRefused(t *testing.T) {
 	up := newHanging(t)
 	quick := newFake(t, `{"v":"one"}`)
 	other := strings.Replace(simple("ttl: 1h", quick), "name: simple", "name: other", 1)
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", &fake{Server: up.Server}), "other": other}, func(c *Config, _ *upstreams.Environment) { c.Cache = store })
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", &fake{Server: up.Server}), "other": other}, ofMany, func(c *Config, _ *upstreams.Environment) { c.Cache = store })
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)

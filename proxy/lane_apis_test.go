@@ -71,7 +71,7 @@ func TestAnAPIThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	up := newFake(t, `{"v":"x"}`)
-	f := newFront(t, map[string]string{"simple": simple("ttl: 0s", up), "api": "version: 1\nname: api\nproxy: {to: '" + origin.URL + "'}\n"}, func(c *Config, _ *upstreams.Environment) {
+	f := newFront(t, map[string]string{"simple": simple("ttl: 0s", up), "api": "version: 1\nname: api\nproxy: {to: '" + origin.URL + "'}\n"}, ofMany, func(c *Config, _ *upstreams.Environment) {
 		c.Limits, c.Store, c.Dial = Limits{InFlight: 4}, store, (&net.Dialer{}).DialContext
 		c.Calls = func(string, string) func(error, time.Duration) { return nil }
 	})

@@ -251,3 +251,31 @@ func TestTheWriterIsNotFarAhead(t *testing.T) {
 		t.Errorf("%d segments are held at the end", memory.Used())
 	}
 }
+
+// TestSpoolsOfOneClient take a quarter of the memory: the bodies of others are still stored.
+func TestSpoolsOfOneClient(t *testing.T) {
+	t.Parallel()
+	memory := NewSpoolMemory(64 * segment)
+	fill := func(client clients.ID) (held int) {
+		s := NewSpool(64*segment, 64*segment, -1, memory, client)
+		for {
+			room, wait, err := s.room()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wait != nil {
+				return len(s.segments)
+			}
+			s.Wrote(len(room))
+		}
+	}
+	if held := fill(1); held != 1+16 {
+		t.Errorf("the first body of a client takes %d segments", held)
+	}
+	if held := fill(1); held != 1 {
+		t.Errorf("the second body of a client takes %d segments", held)
+	}
+	if held := fill(2); held != 1+12 {
+		t.Errorf("the body of another client takes %d segments", held)
+	}
+}

@@ -8,9 +8,9 @@ import (
 const (
 	// slowPiece is how much of an answer has to be taken within the timeout for writing.
 	slowPiece = 256 << 10
-	// slowestReader is how many bytes a second a client has to take of all of it, besides: who takes less holds a large
-	// body in memory for too long.
-	slowestReader = 64 << 10
+	// SlowestReader is how many bytes a second a client has to take of a stored body on the whole: one that takes less
+	// would hold a large body in memory for too long.
+	SlowestReader = 64 << 10
 )
 
 // pace says until when each piece of an answer may take.
@@ -20,7 +20,7 @@ type pace struct {
 }
 
 func paceOf(timeout time.Duration, n int, now time.Time) pace {
-	return pace{timeout, now.Add(timeout + time.Duration(n/slowestReader)*time.Second)}
+	return pace{timeout, now.Add(timeout + time.Duration(n/SlowestReader)*time.Second)}
 }
 
 // next is the deadline of a piece that begins now.

@@ -16,7 +16,7 @@ import (
 	"sundry/metrics/panics"
 )
 
-// pass sends a request on to the origin and its answer back, body by body as they come. What the answer says about what
+// pass sends a request on to the origin and its answer back. What the answer says about what
 // is stored is done: an unsafe method makes it unusable, a HEAD may update it.
 func (c *call) pass() {
 	ctx, cancel := context.WithCancel(c.r.Context())
@@ -48,6 +48,11 @@ func (c *call) pass() {
 		c.switchProtocols(resp, status)
 		return
 	}
+	c.passOn(resp, got, status, cancel)
+}
+
+// passOn answers with the response of the origin, body by body as it comes. cancel ends the request to the origin.
+func (c *call) passOn(resp *http.Response, got *web.Response, status web.CacheStatus, cancel func()) {
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
 	if web.Invalidates(c.r.Method, got.Status) {
 		c.invalidate(got)

@@ -130,9 +130,13 @@ func (c *call) send(a *answer, from, n int64) {
 		_, _ = express.Write(&c.w, body, c.Idle) // the caller has left
 		return
 	}
-	at, err := c.stream(a.spool, from, n)
+	p := pace{idle: c.Idle, rate: slowest}
+	if a.status.Stored && c.length(a) >= 0 {
+		p.rate = express.SlowestReader
+	}
+	at, err := c.stream(a.spool, from, n, &p)
 	if errors.Is(err, web.ErrLagging) {
-		err = c.goOn(a, at, from, n)
+		err = c.goOn(a, at, from, n, &p)
 	}
 	if err != nil {
 		c.abort(err)
@@ -153,8 +157,8 @@ func (c *call) gone() {
 var errCallerGone = fmt.Errorf("the caller has left: %w", http.ErrAbortHandler)
 
 // stream writes a body while it arrives, and returns up to where it came. Each time that there is nothing more for the
-// moment, what was written is sent.
-func (c *call) stream(s *web.Spool, from, n int64) (at int64, err error) {
+// moment, what was written is sent. A client that is slower than its pace counts as gone.
+func (c *call) stream(s *web.Spool, from, n int64, p *pace) (at int64, err error) {
 	s.Hold()
 	defer s.Release()
 	control := http.NewResponseController(&c.w)
@@ -177,10 +181,12 @@ func (c *call) stream(s *web.Spool, from, n int64) (at int64, err error) {
 		if n >= 0 {
 			b = b[:min(int64(len(b)), from+n-at)]
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(c.Idle)) // a test's writer has none
+		now := time.Now()
+		_ = control.SetWriteDeadline(now.Add(p.left())) // a test's writer has none
 		if _, err := c.w.Write(b); err != nil {
 			return at, errCallerGone
 		}
+		p.note(time.Since(now), len(b))
 		at += int64(len(b))
 	}
 	return at, nil
@@ -188,7 +194,7 @@ func (c *call) stream(s *web.Spool, from, n int64) (at int64, err error) {
 
 // goOn asks the origin for the rest of a body of which this caller is too slow a reader. Without a strong tag nobody knows
 // that it would be the rest of the same one.
-func (c *call) goOn(a *answer, at, from, n int64) error {
+func (c *call) goOn(a *answer, at, from, n int64, p *pace) error {
 	h := c.forwarded()
 	web.RemoveConditions(h)
 	rest, wanted := web.Range{First: at, Last: -1}, "bytes="+itoa(at)+"-"
@@ -208,7 +214,7 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 	more := web.NewSpool(streamWindow, streamWindow, resp.ContentLength, c.store.Spools, c.client)
 	defer more.Close(errCallerGone)
 	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp, nil, func() { _ = resp.Body.Close() })) })
-	if sent, err := c.stream(more, 0, -1); err != nil || web.IsWholePart(got.Header, sent) {
+	if sent, err := c.stream(more, 0, -1, p); err != nil || web.IsWholePart(got.Header, sent) {
 		return err
 	}
 	return web.ErrLagging

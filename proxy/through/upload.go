@@ -40,7 +40,7 @@ func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 		return u, nil
 	}
 	_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
-	c.r = c.r.WithContext(ctx) // net/http looks at the body of its own one for whether the next request lies behind it
+	c.r = c.r.WithContext(ctx)     // net/http looks at the body of its own one for whether the next request lies behind it
 	c.r.Body = u
 	if err := u.receive(make([]byte, 0, smallWindow)); err != nil {
 		return nil, err

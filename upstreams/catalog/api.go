@@ -42,7 +42,7 @@ type API struct {
 	// Connect, Head and Idle are how long a connection may take, an answer to begin, and a body may stand still; Tunnel is how
 	// long a connection may be idle after a change of the protocol.
 	Connect, Head, Idle, Tunnel time.Duration
-	KeepAlive           bool
+	KeepAlive                   bool
 	// File it came from.
 	File        string
 	declaration string // to tell whether it has changed
