@@ -1,5 +1,5 @@
-# Commands by short names. CI (.ci/run) has them but for fuzz, bench, lighthouse and vuln.
-.PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse ci
+# Commands by short names. CI (.ci/run) has them but for fuzz, bench, lighthouse, suites and vuln.
+.PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse suites nightly ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -18,7 +18,7 @@ test:
 	go test ./...
 
 race:
-	go test -race -shuffle=on ./...
+	go test -race -shuffle=on -timeout 60m ./...
 
 # Everything fails at random, for SUNDRY_TEST_CHAOS. The seed is printed; the same
 # events again: SUNDRY_TEST_CHAOS_SEED=<seed> make chaos
@@ -119,6 +119,38 @@ vuln: release bin/govulncheck
 # nothing else.
 lighthouse: build
 	cd deploy/tools/lighthouse && npm ci --silent && node measure.mjs ../../../bin/sundry / /docs /docs/ip /status
+
+# Public test suites and real clients, through Sundry, which all must be installed: a missing one fails with the
+# name of its Debian package. Those of npm: (cd deploy/tools/node && npm ci). One alone: make suite-git
+suites: \
+	suite-curl \
+	suite-wget \
+	suite-httpie \
+	suite-lwp \
+	suite-requests \
+	suite-httpx \
+	suite-aiohttp \
+	suite-undici \
+	suite-axios \
+	suite-got \
+	suite-h2load \
+	suite-aria2 \
+	suite-ffmpeg \
+	suite-rclone \
+	suite-litmus \
+	suite-git \
+	suite-apt \
+	suite-docker-registry \
+	suite-websockets \
+	suite-ws
+
+suite-%:
+	SUNDRY_TEST_LONG=1 SUNDRY_TEST_REQUIRE=node,$* SUNDRY_TEST_NODE_MODULES="$(CURDIR)/deploy/tools/node/node_modules" \
+		go test -count 1 -run 'TestSuites/^$*$$' -v ./deploy/suites
+
+# Everything that takes too long for CI, in some hours. A failure does not end it. With cache-tests: make nightly DIR=…
+nightly:
+	$(MAKE) -k race chaos soak fuzz suites vuln bench $(if $(DIR),cache-tests)
 
 ci:
 	bash .ci/run

@@ -42,6 +42,16 @@ func Module(t testing.TB, npm string) (node, folder string) {
 	return node, folder
 }
 
+// Python finds the Python of Debian with a module. SUNDRY_TEST_REQUIRE lists it by the name of the module.
+func Python(t testing.TB, module string) (python string) {
+	t.Helper()
+	python = Program(t, module, "python3-"+module, "/usr/bin/python3")
+	if err := exec.CommandContext(t.Context(), python, "-c", "import "+module).Run(); err != nil { //nolint:gosec // a test names it
+		missing(t, module, "the Python module %s not found (Debian: apt-get install python3-%s)", module, module)
+	}
+	return python
+}
+
 // Tool finds a tool of the Go module in a directory, whose modules must have been
 // downloaded. SUNDRY_TEST_REQUIRE lists it by its name.
 func Tool(t testing.TB, dir, name string) (program string) {
