@@ -145,7 +145,7 @@ suites: \
 	suite-ws
 
 suite-%:
-	SUNDRY_TEST_LONG=1 SUNDRY_TEST_REQUIRE=node,$* SUNDRY_TEST_NODE_MODULES="$(CURDIR)/deploy/tools/node/node_modules" \
+	SUNDRY_TEST_SUITES=1 SUNDRY_TEST_REQUIRE=node,$* SUNDRY_TEST_NODE_MODULES="$(CURDIR)/deploy/tools/node/node_modules" \
 		go test -count 1 -run 'TestSuites/^$*$$' -v ./deploy/suites
 
 # Everything that takes too long for CI, in some hours. A failure does not end it. With cache-tests: make nightly DIR=…

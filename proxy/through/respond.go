@@ -131,8 +131,13 @@ func (c *call) send(a *answer, from, n int64) {
 		return
 	}
 	p := pace{idle: c.Idle, rate: slowest}
-	if a.status.Stored && c.length(a) >= 0 {
-		p.rate = express.SlowestReader
+	if length := c.length(a); length >= 0 {
+		if a.status.Stored {
+			p.rate = express.SlowestReader
+		}
+		if n < 0 {
+			n = length - from // a client that has it all may leave before the end is seen
+		}
 	}
 	at, err := c.stream(a.spool, from, n, &p)
 	if errors.Is(err, web.ErrLagging) {

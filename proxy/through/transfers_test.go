@@ -69,3 +69,41 @@ func TestTransfersOfOneClient(t *testing.T) {
 	}
 	waittest.Until(t, "all to have ended", func() bool { return transfers.Used() == 0 })
 }
+
+// TestAClientLeavesWithACompleteResponse: it has not given up, even if the end of the body is not yet there.
+func TestAClientLeavesWithACompleteResponse(t *testing.T) {
+	for _, body := range []string{"", "whole"} {
+		results := make(chan Result, 1)
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprint(w, body)
+		})
+		front := &http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer func() { _ = recover() }()
+			s.h.Serve(w, r, "", func(res *Result) { results <- *res })
+		})}
+		back := newMemory()
+		serveOrigin(t, back, front)
+		for i := range 200 {
+			c, err := back.dial(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(c, "PUT /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", i)
+			in := bufio.NewReader(c)
+			for line := ""; line != "\r\n"; {
+				if line, err = in.ReadString('\n'); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := in.Discard(len(body)); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.Close()
+			if r := <-results; r.Err != nil {
+				t.Fatalf("%q, request %d: %v", body, i, r.Err)
+			}
+		}
+	}
+}
