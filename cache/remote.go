@@ -110,7 +110,7 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	f.farFailure, f.farLeased, f.farAnswered = found.Failure, found.Leased, found.Answered
 	if found.Value == nil {
 		f.farHits.Store(0)
-		f.metrics.farMiss.Inc()
+		f.countMissing(&found)
 		return nil
 	}
 	f.farHits.Add(1)
@@ -130,6 +130,15 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		f.metrics.farStale.Inc()
 	}
 	return nil
+}
+
+// countMissing counts a look that has found no entry.
+func (s *Space) countMissing(found *entry.Found) {
+	if found.Broken {
+		s.metrics.farBroken.Inc()
+	} else {
+		s.metrics.farMiss.Inc()
+	}
 }
 
 // seldomMissed is after how many looks of an endpoint that found something the next ones ask

@@ -18,6 +18,21 @@ func DigestOf(c *Content) uint64 {
 	return d.sum()
 }
 
+// Checksum returns a digest of data and of the key under which it is stored, so that neither can be changed without the other. It is
+// XXH64, which finds damage. It is no protection from those who write to Redis.
+func Checksum(key string, data ...[]byte) uint64 {
+	var d xxhash.Digest
+	d.Reset()
+	var length [8]byte
+	binary.LittleEndian.PutUint64(length[:], uint64(len(key)))
+	_, _ = d.Write(length[:]) // a hash takes everything
+	_, _ = d.WriteString(key)
+	for _, b := range data {
+		_, _ = d.Write(b)
+	}
+	return d.Sum64()
+}
+
 // digest computes the digest of a content: XXH64, which finds changes and damage. It is
 // no protection from those who write to Redis.
 type digest struct {

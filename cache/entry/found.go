@@ -7,7 +7,9 @@ import "time"
 type Found struct {
 	// Value is the entry as it was written; nil: there is none.
 	Value []byte
-	// Created is when that was, by this machine's clock.
+	// Broken reports whether there is something that no instance of this version has written under the key.
+	Broken bool
+	// Created is when Value was, by this machine's clock.
 	Created time.Time
 	// Failure is the record of the last fill, if that failed a moment ago; nil: none.
 	Failure []byte

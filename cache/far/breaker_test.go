@@ -94,7 +94,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			server, tier := started(t, func(c *Config) { c.Timeout, c.OpenFor = time.Second, 8*time.Second })
-			server.Must("SET sundry:k =00000000000001v")
+			server.Must("SET sundry:k " + sealed("k", "v"))
 			server.Must(c.fail)
 			if reply, _ := server.Do("SET sundry:x v"); !strings.HasPrefix(reply, c.reply) {
 				t.Fatalf("the test's Redis says %q", reply)

@@ -238,13 +238,13 @@ func TestLookReadsEachReplyForItself(t *testing.T) {
 		want seen
 	}{
 		"nothing":                {nil, seen{}},
-		"a value":                {[]string{"SET sundry:k =00000000000001v"}, seen{value: "v"}},
-		"a failure":              {[]string{"SET sundry:failed:k f"}, seen{failure: "f"}},
+		"a value":                {[]string{"SET sundry:k " + sealed("k", "v")}, seen{value: "v"}},
+		"a failure":              {[]string{"SET sundry:failed:k " + failed("k", "f")}, seen{failure: "f"}},
 		"a lease":                {[]string{"SET sundry:lease:k t"}, seen{leased: true}},
-		"all":                    {[]string{"SET sundry:k =00000000000001v", "SET sundry:failed:k f", "SET sundry:lease:k t"}, seen{"v", "f", true}},
-		"a list for a value":     {[]string{"LPUSH sundry:k v", "SET sundry:failed:k f", "SET sundry:lease:k t"}, seen{"", "f", true}},
-		"a list for a failure":   {[]string{"SET sundry:k =00000000000001v", "LPUSH sundry:failed:k f", "SET sundry:lease:k t"}, seen{"v", "", true}},
-		"a list for the lease":   {[]string{"SET sundry:k =00000000000001v", "LPUSH sundry:lease:k t"}, seen{value: "v"}},
+		"all":                    {[]string{"SET sundry:k " + sealed("k", "v"), "SET sundry:failed:k " + failed("k", "f"), "SET sundry:lease:k t"}, seen{"v", "f", true}},
+		"a list for a value":     {[]string{"LPUSH sundry:k v", "SET sundry:failed:k " + failed("k", "f"), "SET sundry:lease:k t"}, seen{"", "f", true}},
+		"a list for a failure":   {[]string{"SET sundry:k " + sealed("k", "v"), "LPUSH sundry:failed:k f", "SET sundry:lease:k t"}, seen{"v", "", true}},
+		"a list for the lease":   {[]string{"SET sundry:k " + sealed("k", "v"), "LPUSH sundry:lease:k t"}, seen{value: "v"}},
 		"lists alone":            {[]string{"LPUSH sundry:k v", "LPUSH sundry:failed:k f"}, seen{}},
 		"an empty value is none": {[]string{`SET sundry:k ""`}, seen{}},
 	}

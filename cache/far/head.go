@@ -1,46 +1,100 @@
 package far
 
 import (
-	"strconv"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
 	"time"
+
+	"sundry/cache/entry"
 )
 
-// An entry in Redis begins with a head, by which the script that writes decides which of
-// two entries is the newer one without reading either: a character that says whether any
-// other entry may replace it, and the time at which it was created, by the clock of
-// Redis, as 14 digits of Unix milliseconds.
+// A value in Redis begins with a head:
+//
+//	=01764331200000.0123456789abcdef
+//
+// The first character says whether any other entry may replace the value. The digits are the time at which it was created, by the
+// clock of Redis, in Unix milliseconds. By these two, the script that writes decides which of two entries is the newer one without
+// reading either. The rest is the checksum of the key, the text before the dot, and the payload.
+//
+// The script dates a value from the future anew. It puts the new time before the old one, to which the checksum applies:
+//
+//	=01764331200000<01764331260000.0123456789abcdef
+//
+// The record of a failed fill has a checksum alone. A head finds damage. It is no protection from those who write to Redis.
 const (
-	headSize    = 15
+	dateSize    = 1 + 14
+	sumSize     = 1 + 16
 	lasting     = '='
 	replaceable = '~'
+	redated     = '<'
+	sumMark     = '.'
 )
 
-// appendHead appends the head of an entry.
-func appendHead(b []byte, mayBeReplaced bool, created time.Time) []byte {
+// seal returns a payload behind its head.
+func seal(key string, mayBeReplaced bool, created time.Time, payload []byte) []byte {
+	kind := byte(lasting)
 	if mayBeReplaced {
-		b = append(b, replaceable)
-	} else {
-		b = append(b, lasting)
+		kind = replaceable
 	}
-	digits := strconv.FormatInt(max(0, created.UnixMilli()), 10)
-	for range headSize - 1 - len(digits) {
-		b = append(b, '0')
-	}
-	return append(b, digits...)
+	b := make([]byte, 0, dateSize+sumSize+len(payload))
+	b = fmt.Appendf(append(b, kind), "%014d", max(0, created.UnixMilli()))
+	return append(appendSum(b, key, b, payload), payload...)
 }
 
-// splitHead splits what Redis holds into the time of its head and the entry. What has no
-// head is no entry: nil.
-func splitHead(stored []byte) (entry []byte, created time.Time) {
-	if len(stored) <= headSize || stored[0] != lasting && stored[0] != replaceable {
-		return nil, time.Time{}
+// sealRecord returns the record of a failed fill behind its checksum.
+func sealRecord(key string, record []byte) []byte {
+	return append(appendSum(make([]byte, 0, sumSize+len(record)), key, nil, record), record...)
+}
+
+func appendSum(b []byte, key string, date, payload []byte) []byte {
+	var sum [8]byte
+	binary.BigEndian.PutUint64(sum[:], entry.Checksum(key, date, payload))
+	return hex.AppendEncode(append(b, sumMark), sum[:])
+}
+
+// unseal returns the payload of a value, and the time of its head. ok reports whether an instance of this version has written the
+// value under this key.
+func unseal(key string, stored []byte) (payload []byte, created time.Time, ok bool) {
+	created, rest, ok := cutDate(stored)
+	if !ok || stored[0] != lasting && stored[0] != replaceable {
+		return nil, time.Time{}, false
+	}
+	date := stored[:dateSize]
+	if original, behind, again := cutDate(rest); again && rest[0] == redated && original.After(created) {
+		date = append([]byte{stored[0]}, rest[1:dateSize]...)
+		rest = behind
+	}
+	payload, ok = cutSum(key, date, rest)
+	return payload, created, ok
+}
+
+// unsealRecord returns the record of a failed fill.
+func unsealRecord(key string, stored []byte) (record []byte, ok bool) { return cutSum(key, nil, stored) }
+
+// cutDate reads a character and a time.
+func cutDate(b []byte) (t time.Time, rest []byte, ok bool) {
+	if len(b) < dateSize {
+		return time.Time{}, nil, false
 	}
 	ms := int64(0)
-	for _, c := range stored[1:headSize] {
+	for _, c := range b[1:dateSize] {
 		if c < '0' || c > '9' {
-			return nil, time.Time{}
+			return time.Time{}, nil, false
 		}
 		ms = 10*ms + int64(c-'0')
 	}
-	return stored[headSize:], time.UnixMilli(ms)
+	return time.UnixMilli(ms), b[dateSize:], true
+}
+
+// cutSum returns the payload behind a checksum, if that is right.
+func cutSum(key string, date, b []byte) (payload []byte, ok bool) {
+	if len(b) <= sumSize {
+		return nil, false
+	}
+	payload = b[sumSize:]
+	if string(appendSum(make([]byte, 0, sumSize), key, date, payload)) != string(b[:sumSize]) {
+		return nil, false
+	}
+	return payload, true
 }

@@ -134,8 +134,8 @@ func TestLookForALease(t *testing.T) {
 		taken, leased bool
 	}{
 		"nothing":       {"PING", true, false},
-		"entry":         {"SET sundry:entry =00000000000001value", false, false},
-		"failure":       {"SET sundry:failed:failure record", false, false},
+		"entry":         {"SET sundry:entry " + sealed("entry", "value"), false, false},
+		"failure":       {"SET sundry:failed:failure " + failed("failure", "record"), false, false},
 		"lease":         {"SET sundry:lease:lease token PX 9000", false, true},
 		"entry between": {"HSET 'sundry:entry between' a b", false, true}, // not to be read, as one that comes after it was read for
 	} {
@@ -167,7 +167,7 @@ func TestLooksForLeasesShareRoundTrips(t *testing.T) {
 		all.Go(func() {
 			key := fmt.Sprint(i)
 			if i%3 == 0 {
-				server.Must("SET sundry:" + key + " =00000000000001v")
+				server.Must("SET sundry:" + key + " " + sealed(key, "v"))
 			}
 		})
 	}
@@ -199,7 +199,7 @@ func TestLookWhereLeasesAreRefused(t *testing.T) {
 			t.Parallel()
 			server, tier := started(t, unhurried)
 			tier.Look(t.Context(), "first", time.Minute)
-			server.Must("SET sundry:k =00000000000001v")
+			server.Must("SET sundry:k " + sealed("k", "v"))
 			server.Must(c.fail)
 			for i := range 10 {
 				if f := tier.Look(t.Context(), "k", time.Minute); string(f.Value) != "v" || f.Release != nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"sundry/cache/entry"
 )
 
 const (
@@ -48,6 +50,16 @@ type lookup struct {
 	// taken is the lease; preempted: there was something about the key when it was asked for.
 	taken, preempted bool
 	err              error
+}
+
+// found is what was read, as far as an instance has written it. Its time is by the clock of Redis.
+func (l *lookup) found() entry.Found {
+	f := entry.Found{Leased: l.leased, Answered: l.err == nil}
+	var value, failure bool
+	f.Value, f.Created, value = unseal(l.key, l.value)
+	f.Failure, failure = unsealRecord(l.key, l.failure)
+	f.Broken = l.value != nil && !value || l.failure != nil && !failure
+	return f
 }
 
 // enter returns the looks for which this one has to send: itself, or all that wait; or

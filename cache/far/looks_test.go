@@ -37,8 +37,8 @@ func TestLooksShareRoundTrips(t *testing.T) {
 	const callers = 60
 	server, tier := started(t, patient)
 	for i := range callers {
-		server.Must(fmt.Sprintf("SET sundry:%d =00000000000001value-%d", i, i))
-		server.Must(fmt.Sprintf("SET sundry:failed:%d failure-%d", i, i))
+		server.Must(fmt.Sprintf("SET sundry:%d %s", i, sealed(fmt.Sprint(i), fmt.Sprintf("value-%d", i))))
+		server.Must(fmt.Sprintf("SET sundry:failed:%d %s", i, failed(fmt.Sprint(i), fmt.Sprintf("failure-%d", i))))
 	}
 	server.Must("SET sundry:lease:7 t")
 	tier.Look(t.Context(), "0", 0) // connects

@@ -24,6 +24,14 @@ func ready(value []byte, ttl time.Duration) func() ([]byte, time.Duration) {
 	return func() ([]byte, time.Duration) { return value, ttl }
 }
 
+// sealed is a value that was created long ago, as Redis has it.
+func sealed(key, payload string) string {
+	return string(seal(key, false, time.UnixMilli(1), []byte(payload)))
+}
+
+// failed is the record of a failed fill, as Redis has it.
+func failed(key, record string) string { return string(sealRecord(key, []byte(record))) }
+
 func (t *Tier) set(key string, value []byte, ttl time.Duration) {
 	t.Set(key, nextDate(), false, false, len(value), ready(value, ttl))
 }

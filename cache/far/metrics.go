@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/redis/go-redis/v9"
 
+	"sundry/cache/entry"
 	"sundry/metrics"
 )
 
@@ -37,8 +38,8 @@ func newMetrics(t *Tier, reg prometheus.Registerer) *tierMetrics {
 		return c
 	}
 	m := &tierMetrics{
-		reads: counter("reads_total", "Reads from Redis, by result; refused: it replied with an error; rejected: not sent, because the breaker was open or calls were paused after errors; canceled: no client waited any longer.",
-			"hit", "miss", "timeout", "refused", "error", "rejected", "canceled"),
+		reads: counter("reads_total", "Reads from Redis, by result; broken: what is there is damaged, or of another version, which is a miss; refused: it replied with an error; rejected: not sent, because the breaker was open or calls were paused after errors; canceled: no client waited any longer.",
+			"hit", "miss", "broken", "timeout", "refused", "error", "rejected", "canceled"),
 		writes: counter("writes_total", "Tries to write to Redis, by result; refused: it replied with an error; rejected: not sent; dropped: given up, because the queue was full, or the write too old.",
 			"stored", "refused", "error", "rejected", "dropped"),
 		announcements: counter("announcements_total", "Announcements between instances, by result; received: including this instance's own; invalid: received, and not one of ours.",
@@ -76,12 +77,15 @@ func breakerOpen(operation string, b *breaker) (opts prometheus.GaugeOpts, value
 		}
 }
 
-func (m *tierMetrics) read(value []byte, err error, took time.Duration) {
+func (m *tierMetrics) read(found *entry.Found, err error, took time.Duration) {
 	result := "hit"
 	switch {
 	case err != nil:
 		result = resultOf(err)
-	case value == nil:
+	case found.Value != nil:
+	case found.Broken:
+		result = "broken"
+	default:
 		result = "miss"
 	}
 	m.reads.WithLabelValues(result).Inc()

@@ -118,7 +118,7 @@ func TestAClockThatIsOff(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, dated := splitHead([]byte(stored))
+			_, dated, _ := unseal("k", []byte(stored))
 			if wrong := dated.Sub(begun.Add(off)).Abs(); wrong > readings {
 				t.Errorf("Redis has %v for %v", dated, begun)
 			}
@@ -135,7 +135,7 @@ func TestAFirstLookIsDatedByTheClockOfRedis(t *testing.T) {
 			server := miniredis.RunT(t)
 			server.SetTime(time.Now().Add(off))
 			created := time.Now().Add(off - 10*time.Second)
-			if err := server.Set("sundry:k", string(append(appendHead(nil, false, created), 'v'))); err != nil {
+			if err := server.Set("sundry:k", string(seal("k", false, created, []byte("v")))); err != nil {
 				t.Fatal(err)
 			}
 			tier := open(t, "redis://"+server.Addr(), patient)

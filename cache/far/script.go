@@ -32,7 +32,7 @@ const markOfNothing = "600000"
 // An entry is written in the place of one created before it; a replaceable one never in
 // the place of a lasting one, a lasting one always in that of a replaceable one. An entry
 // from the future, by a clock that is ahead, is dated now, so that it keeps no newer one
-// out. What replaces another is announced, and what is to be; the end of a lease, if it
+// out: see head.go. What replaces another is announced, and what is to be; the end of a lease, if it
 // was wanted. That it may not publish does not stop it.
 var writeScript = redis.NewScript(`
 local key, op = KEYS[1], ARGV[1]
@@ -68,7 +68,7 @@ end
 local value, kind, created = ARGV[2], string.sub(ARGV[2], 1, 1), tonumber(string.sub(ARGV[2], 2, 15))
 if created > latest then
 	created = now
-	value = kind .. string.format("%014.0f", now) .. string.sub(value, 16)
+	value = kind .. string.format("%014.0f", now) .. "` + string(redated) + `" .. string.sub(value, 2)
 end
 local result = {0, now, 0}
 if lasting and kind ~= "=" or lasting == (kind == "=") and created <= there then

@@ -42,12 +42,13 @@ func (t *Tier) find(ctx context.Context, l *lookup) entry.Found {
 	if all != nil {
 		t.send(ctx, all)
 	}
-	value, created := splitHead(l.value)
-	t.metrics.read(value, l.err, time.Since(l.start))
-	if value != nil {
+	found := l.found()
+	t.metrics.read(&found, l.err, time.Since(l.start))
+	if found.Value != nil {
 		t.learnClock()
+		found.Created = t.clock.local(found.Created)
 	}
-	return entry.Found{Value: value, Created: t.clock.local(created), Failure: l.failure, Leased: l.leased, Answered: l.err == nil}
+	return found
 }
 
 // errNotSent: the round trip ended in a panic.
@@ -241,7 +242,7 @@ func (t *Tier) Set(
 // Fail stores the record of a failed fill for ttl.
 func (t *Tier) Fail(key string, record []byte, ttl time.Duration) {
 	if ttl >= time.Millisecond {
-		t.push(failedPrefix, &job{kind: failing, cacheKey: key, size: len(record), value: record, ttl: ttl})
+		t.push(failedPrefix, &job{kind: failing, cacheKey: key, size: len(record), value: sealRecord(key, record), ttl: ttl})
 	}
 }
 

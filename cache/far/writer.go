@@ -217,8 +217,7 @@ func (w *writer) makeValue(j *job) {
 	}
 	entry, ttl := j.make()
 	if j.make = nil; ttl >= time.Millisecond {
-		head := appendHead(make([]byte, 0, headSize+len(entry)), j.replaceable, w.tier.clock.ofFleet(j.created))
-		j.value, j.ttl = append(head, entry...), ttl
+		j.value, j.ttl = seal(j.cacheKey, j.replaceable, w.tier.clock.ofFleet(j.created), entry), ttl
 	}
 }
 

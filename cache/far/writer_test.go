@@ -104,7 +104,7 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 			t.Parallel()
 			server, tier := started(t, func(c *Config) { c.Queue = 8 })
 			for i := range 30 {
-				server.Must(fmt.Sprintf("SET sundry:%d =00000000000001v", i))
+				server.Must(fmt.Sprintf("SET sundry:%d %s", i, sealed(fmt.Sprint(i), "v")))
 			}
 			waittest.Until(t, "a value to delete", func() bool { return tier.Look(t.Context(), "1", 0).Value != nil })
 			c.fail(server)
@@ -169,7 +169,7 @@ func TestRefusedDeletionsWait(t *testing.T) {
 // TestDeletionOfAFullRedis: it deletes while it refuses values.
 func TestDeletionOfAFullRedis(t *testing.T) {
 	server, tier := started(t, func(c *Config) { c.Timeout, c.OpenFor = time.Second, time.Hour })
-	server.Must("SET sundry:k =00000000000001v")
+	server.Must("SET sundry:k " + sealed("k", "v"))
 	server.Must("CONFIG SET maxmemory 1")
 	for range 10 {
 		tier.set("more", []byte("v"), time.Minute)
@@ -181,7 +181,7 @@ func TestDeletionOfAFullRedis(t *testing.T) {
 
 func TestOldDeletionsAndMarksAreStillCarriedOut(t *testing.T) {
 	server, tier := started(t, unhurried)
-	server.Must("SET sundry:k =00000000000001v")
+	server.Must("SET sundry:k " + sealed("k", "v"))
 	hour := time.Now().Add(-time.Hour)
 	tier.queue.push(&job{kind: writing, cacheKey: "old", key: "sundry:old", value: []byte("v"), ttl: time.Minute, at: hour})
 	tier.queue.push(&job{kind: deleting, cacheKey: "k", key: "sundry:k", created: hour, at: hour})
@@ -236,7 +236,7 @@ func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
 // TestValueAfterADeletionToBeRetried is written, and not deleted by the retry.
 func TestValueAfterADeletionToBeRetried(t *testing.T) {
 	server, tier := started(t, unhurried)
-	server.Must("SET sundry:k =00000000000001old")
+	server.Must("SET sundry:k " + sealed("k", "old"))
 	server.Must("ACL SETUSER default -del")
 	tier.del("k")
 	waittest.Until(t, "the refusal", func() bool { return unhealthy(tier) > 0 })

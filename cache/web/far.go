@@ -42,7 +42,7 @@ const (
 	// farTime is for how long they do at most: as long as purges are remembered.
 	farTime = 24 * time.Hour
 	// farVersion is the first byte of an object's value, farGone that of one that says that the URI was purged.
-	farVersion = 1
+	farVersion = 3
 	farGone    = 2
 )
 
@@ -61,7 +61,6 @@ type shared struct {
 	Born       time.Time           `json:"born"`
 	Names      []string            `json:"names,omitempty"`
 	Selected   http.Header         `json:"selected,omitempty"`
-	Part       *Part               `json:"part,omitempty"`
 	Tags       []string            `json:"tags,omitempty"`
 	Generation uint64              `json:"generation"`
 	Origin     string              `json:"origin,omitempty"`
@@ -74,7 +73,7 @@ func encode(o *Object) ([]byte, error) {
 	header, octets := textual(o.Header)
 	head, err := json.Marshal(&shared{
 		Status: o.Status, Header: header, Octets: octets, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected,
-		Part: o.Part, Tags: o.Tags, Generation: o.generation, Origin: o.origin, Lifetime: &o.Lifetime,
+		Tags: o.Tags, Generation: o.generation, Origin: o.origin, Lifetime: &o.Lifetime,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
@@ -101,15 +100,14 @@ func textual(h http.Header) (text http.Header, octets map[string][][]byte) {
 	return h, octets
 }
 
-var errNoObject = errors.New("not a shared object")
-
-// decode reads a value, with its times by this machine's clock: it was created then; zero: as they are.
-func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
+// decode reads a value and checks it. Its times are by this machine's clock, by which it was created then; zero means that they are
+// as they were written.
+func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, error) {
 	if len(b) == 0 || b[0] != farVersion {
 		return nil, errNoObject
 	}
 	n, used := binary.Uvarint(b[1:])
-	if used <= 0 || n > uint64(len(b)-1-used) {
+	if used <= 0 || n > uint64(len(b)-1-used) || n > mostHead {
 		return nil, errNoObject
 	}
 	head, body := b[1+used:1+used+int(n)], b[1+used+int(n):]
@@ -118,7 +116,7 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 		return nil, fmt.Errorf("shared object: %w", err)
 	}
 	if s.Origin != rules.Origin {
-		return nil, errNoObject
+		return nil, errOrigin
 	}
 	if s.Header == nil { // no instance writes that
 		s.Header = http.Header{}
@@ -136,10 +134,17 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	t := TermsOf(&r, rules)
 	t.Born = s.Born.Add(off)
 	if s.Lifetime != nil {
-		t.Lifetime = min(t.Lifetime, *s.Lifetime)
+		t.Lifetime = max(0, min(t.Lifetime, *s.Lifetime))
 	}
-	return &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Part: s.Part, Tags: s.Tags,
-		selecting: SelectingKey(s.Selected, s.Names), origin: s.Origin, generation: s.Generation}, nil
+	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Tags: s.Tags,
+		selecting: SelectingKey(s.Selected, s.Names), origin: s.Origin, generation: s.Generation}
+	if part, ok := StoredPart(r.Header, int64(len(body))); ok && r.Status == http.StatusPartialContent {
+		o.Part = &part
+	}
+	if err := o.check(rules, now); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // farKey is the key of a URI, and of a variant of it.
@@ -162,7 +167,7 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, rules
 	if selected != nil && selected.Left(now) > 0 && !selected.doubtful(known.outage) {
 		return v
 	}
-	o, found := s.look(ctx, key, s.farKey(key), rules)
+	o, found := s.look(ctx, key, s.farKey(key), rules, now)
 	switch {
 	case !found.Answered || selected == nil:
 	case found.Value == nil && selected.verified.Load() == superseded: // by what Redis has lost, such as the mark of a purge
@@ -175,7 +180,7 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, rules
 	}
 	v = s.found(key, s.ofGeneration(key, v, o), o, known)
 	if !o.Selects(request) && len(o.Names) > 0 {
-		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, SelectingKey(request, o.Names)), rules); o != nil {
+		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, SelectingKey(request, o.Names)), rules, now); o != nil {
 			v = s.found(key, v, o, known)
 		}
 	}
@@ -205,14 +210,15 @@ func (k knowledge) note(o *Object) {
 	}
 }
 
-// Ready is what of a URI answers a request at now that has no field but those by which it selects: fresh, whole, and certainly
-// the newest that instances have. nil: there is none, or selects cannot tell of one that may be it.
+// Ready returns the stored response that answers a request at now whose only fields are those by which it selects. The response is
+// fresh, complete, of a status that has a body, and certainly the newest that instances have. nil means that there is none, or
+// that selects cannot tell about one that may be it.
 func (s *Store) Ready(key string, rules *Rules, now time.Time, selects func(*Object) (yes, known bool)) *Object {
 	for _, o := range s.Get(key).Of(rules) {
 		switch yes, known := selects(o); {
 		case known && !yes:
 			continue
-		case !known || o.Part != nil || o.Judge(&Directives{}, now) != Reuse || s.Far != nil && o.doubtful(s.doubt.Load()):
+		case !known || o.Part != nil || !bodyAllowed(o.Status) || o.Judge(&Directives{}, now) != Reuse || s.Far != nil && o.doubtful(s.doubt.Load()):
 			return nil
 		}
 		return o
@@ -257,17 +263,20 @@ func (o *Object) is(other *Object) bool {
 }
 
 // look reads an object, and what was found; nil: there is none, or it was purged.
-func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (*Object, entry.Found) {
+func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules, now time.Time) (*Object, entry.Found) {
 	found := s.Far.Look(ctx, farKey, 0)
-	if len(found.Value) == 1 && found.Value[0] == farGone {
+	o, purged, err := readFar(&found, rules, now)
+	switch {
+	case purged:
 		s.gone(key, found.Created.Add(ClockSkew))
 		return nil, found
-	}
-	if found.Value == nil {
+	case errors.Is(err, errOrigin):
 		return nil, found
-	}
-	o, err := decode(found.Value, found.Created, rules)
-	if err != nil {
+	case err != nil:
+		s.broken.far.Inc()
+		found.Value = nil
+		return nil, found
+	case o == nil:
 		return nil, found
 	}
 	gone, stale := s.purgedSince(key, o)
@@ -278,6 +287,21 @@ func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (*Ob
 		return o.staleFrom(stale), found
 	}
 	return o, found
+}
+
+// readFar reads what was found; nil means that it was nothing. purged reports whether it is that the URI was purged.
+func readFar(found *entry.Found, rules *Rules, now time.Time) (o *Object, purged bool, err error) {
+	v := found.Value
+	switch {
+	case v == nil && !found.Broken:
+		return nil, false, nil
+	case v == nil, len(v) > mostHead+mostFar, found.Created.After(now.Add(entry.Skew)):
+		return nil, false, errNoObject
+	case len(v) == 1 && v[0] == farGone:
+		return nil, true, nil
+	}
+	o, err = decode(v, found.Created, rules, now)
+	return o, false, err
 }
 
 // gone removes what was asked for before another instance has purged a URI.

@@ -32,7 +32,7 @@ func TestATagThatIsNoUTF8(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := decode(value, time.Time{}, &usualRules)
+	again, err := decode(value, time.Time{}, &usualRules, noon.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -92,7 +93,7 @@ func StoredPart(h http.Header, length int64) (p Part, ok bool) {
 	from, to, dash := strings.Cut(span, "-")
 	first, okFirst := digits(from)
 	last, okLast := digits(to)
-	if !ok || !slash || !dash || !okFirst || !okLast || first > last || length <= 0 {
+	if !ok || !slash || !dash || !okFirst || !okLast || first > last || length <= 0 || first > math.MaxInt64-length {
 		return p, false
 	}
 	p = Part{Range: Range{first, first + length - 1}, Total: -1, said: last}

@@ -5,23 +5,28 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"sundry/cache/durable"
+	"sundry/cache/entry"
 )
 
 // What is kept in memory outlives a restart in a file that is written when the process ends in order, and that is there no more
 // once it was read: one of before a crash would not know of the unsafe requests since, which have made some of it unusable.
 
 // restartMagic begins the file, with the version of its layout.
-const restartMagic = "sundry web 1\n"
+const restartMagic = "sundry web 2\n"
 
-// errRestart: the file was cut off, or is damaged.
-var errRestart = errors.New("damaged")
+var (
+	// ErrOtherVersion means that another version of Sundry has written a file.
+	ErrOtherVersion = errors.New("of another version of Sundry")
+	// errRestart means that a file is truncated or damaged.
+	errRestart = errors.New("damaged")
+)
 
 // WriteFile writes what is kept, and returns how many objects that are.
 func (s *Store) WriteFile(name string) (n int, err error) {
@@ -55,9 +60,9 @@ func writeObject(w io.Writer, key string, o *Object) error {
 	if err != nil {
 		return err
 	}
-	b := binary.AppendUvarint(nil, uint64(len(key)))
-	b = append(binary.AppendUvarint(append(b, key...), uint64(len(value))), value...)
-	_, err = w.Write(binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
+	b := append(binary.AppendUvarint(nil, uint64(len(key))), key...)
+	b = append(binary.AppendUvarint(b, uint64(len(value))), value...)
+	_, err = w.Write(binary.LittleEndian.AppendUint64(b, entry.Checksum(key, value)))
 	return err
 }
 
@@ -81,9 +86,8 @@ func (s *Store) ReadFile(name string, rules func(key string) *Rules, since, now 
 	if info, err := f.Stat(); err == nil {
 		r.left = info.Size()
 	}
-	magic := make([]byte, len(restartMagic))
-	if _, err := io.ReadFull(r, magic); err != nil || string(magic) != restartMagic {
-		return 0, fmt.Errorf("responses of APIs: %s: %w", name, errRestart)
+	if err := r.magic(); err != nil {
+		return 0, fmt.Errorf("responses of APIs: %s: %w", name, err)
 	}
 	for {
 		key, value, err := r.object()
@@ -91,13 +95,19 @@ func (s *Store) ReadFile(name string, rules func(key string) *Rules, since, now 
 			return n, nil
 		}
 		if err != nil {
+			s.broken.file.Inc()
 			return n, fmt.Errorf("responses of APIs: %s: %w", name, err)
 		}
 		under := rules(key)
 		if under == nil {
 			continue
 		}
-		if o, err := decode(value, time.Time{}, under); err == nil && o.Requested.After(since) && !o.Received.After(now) && s.put(key, o, 0) {
+		o, err := decode(value, time.Time{}, under, now)
+		switch {
+		case errors.Is(err, errOrigin):
+		case err != nil, o.Received.After(now):
+			s.broken.file.Inc()
+		case o.Requested.After(since) && s.put(key, o, 0):
 			n++
 		}
 	}
@@ -109,27 +119,41 @@ type restartReader struct {
 	left int64
 }
 
-// object reads the next one; io.EOF: there is none.
+// magic reads the beginning of the file.
+func (r *restartReader) magic() error {
+	magic := make([]byte, len(restartMagic))
+	_, err := io.ReadFull(r, magic)
+	family := strings.TrimRight(restartMagic, "0123456789\n")
+	switch {
+	case err != nil, !strings.HasPrefix(string(magic), family):
+		return errRestart
+	case string(magic) != restartMagic:
+		return ErrOtherVersion
+	}
+	return nil
+}
+
+// object reads the next object. At the end of the file it returns io.EOF.
 func (r *restartReader) object() (key string, value []byte, err error) {
-	sum := crc32.NewIEEE()
-	k, err := r.part(sum)
+	k, err := r.part()
 	if errors.Is(err, io.EOF) {
 		return "", nil, io.EOF
 	}
 	if err == nil {
-		value, err = r.part(sum)
+		value, err = r.part()
 	}
-	var want uint32
+	var want uint64
 	if err == nil {
 		err = binary.Read(r, binary.LittleEndian, &want)
 	}
-	if err != nil || want != sum.Sum32() {
+	if err != nil || want != entry.Checksum(string(k), value) {
 		return "", nil, errRestart
 	}
 	return string(k), value, nil
 }
 
-func (r *restartReader) part(sum io.Writer) ([]byte, error) {
+// part reads a length and so many bytes. The file bounds what is allocated.
+func (r *restartReader) part() ([]byte, error) {
 	n, err := binary.ReadUvarint(r)
 	if err != nil {
 		return nil, err
@@ -137,11 +161,10 @@ func (r *restartReader) part(sum io.Writer) ([]byte, error) {
 	if n > uint64(r.left) {
 		return nil, errRestart
 	}
+	r.left -= int64(n)
 	b := make([]byte, n)
-	_, _ = sum.Write(binary.AppendUvarint(nil, n)) // a sum takes everything
 	if _, err = io.ReadFull(r, b); err != nil {
 		return nil, errRestart
 	}
-	_, _ = sum.Write(b)
 	return b, nil
 }

@@ -34,6 +34,8 @@ type Store struct {
 	mu   sync.Mutex
 	uris uriPurges
 	wide widePurges
+
+	broken brokenObjects
 }
 
 // Purge says which objects are gone that were asked for before At.
@@ -89,7 +91,7 @@ func NewStore(c StoreConfig) (*Store, error) {
 	}
 	gauge("memory_bytes", "Bytes in memory that are kept of APIs.", table.WeightedSize)
 	gauge("memory_limit_bytes", "Bytes that may be kept of APIs in memory before what is least asked for is evicted.", table.GetMaximum)
-	return &Store{StoreConfig: c, table: table, seed: maphash.MakeSeed()}, nil
+	return &Store{StoreConfig: c, table: table, seed: maphash.MakeSeed(), broken: newBrokenObjects(c.Registerer)}, nil
 }
 
 // Get returns what is stored of a URI; nil: nothing.

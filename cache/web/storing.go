@@ -36,10 +36,15 @@ func Storable(q *Request, r *Response, t *Terms, rules *Rules) bool {
 	return !forbidden && mayLast(r, t, rules) && hasUse(r, t)
 }
 
+// isComplete reports whether a response with a status that net/http reads answers a request by itself.
+func isComplete(status int) bool {
+	return status >= 200 && status <= 999 && status != http.StatusNotModified && status != http.StatusRequestedRangeNotSatisfiable
+}
+
 // forbids is what forbids to store a response, the first of the reasons.
 func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, forbidden bool) {
 	switch {
-	case r.Status < 200 || r.Status == http.StatusNotModified || r.Status == http.StatusRequestedRangeNotSatisfiable:
+	case !isComplete(r.Status):
 		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status), true
 	case t.MustUnderstand && !understood(r.Status):
 		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status), true

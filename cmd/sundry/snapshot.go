@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -109,9 +110,12 @@ func (s *server) readAPIs() {
 		return
 	}
 	n, err := s.store.ReadFile(file, s.rulesOf, s.replicator.DropsKnownSince(), time.Now())
-	if err != nil {
+	switch {
+	case errors.Is(err, web.ErrOtherVersion):
+		s.log.Info("the stored responses of APIs were not read: the cache is cold", "reason", err)
+	case err != nil:
 		s.log.Warn("not all that was kept of APIs could be read", "read", n, "error", err)
-	} else if n > 0 {
+	case n > 0:
 		s.log.Info("read what was kept of APIs", "responses", n)
 	}
 }
