@@ -22,7 +22,7 @@ func Deciding() []string {
 // answers it.
 func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) (yes, known bool), now time.Time) (head, body []byte, r Result, ok bool) {
 	o := h.store.Ready(h.Name+target, &h.Rules, now, selects)
-	if o == nil || http.StatusText(o.Status) == "" || o.Status == http.StatusNoContent || o.Header["Content-Length"] == nil {
+	if o == nil || http.StatusText(o.Status) == "" || o.Header["Content-Length"] == nil {
 		return buf, nil, r, false
 	}
 	made, ok := o.Made.Load().(*madeHead)
@@ -41,10 +41,13 @@ func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) (ye
 // madeHead is the head of an answer that is reused, around its age and the time for which it is still fresh.
 type madeHead struct{ untilAge, untilTTL, rest []byte }
 
-// makeHead writes the head as net/http does: fields in the order of their names.
+// makeHead writes the head as net/http does, with the fields in the order of their names. It fits the body by construction.
 func (h *Handler) makeHead(o *web.Object, now time.Time) *madeHead {
 	fields := http.Header{}
 	h.setFields(fields, o, true, now)
+	web.RemoveConnectionFields(fields)
+	maps.DeleteFunc(fields, func(name string, _ []string) bool { return http.CanonicalHeaderKey(name) != name })
+	fields["Content-Length"] = []string{strconv.Itoa(len(o.Body))} // whatever the object says
 	const mark = "0"
 	fields["Age"] = []string{mark}
 	status := web.CacheStatus{Hit: true, Detail: "memory"}
