@@ -39,7 +39,7 @@ fuzz:
 	go test -run xxx -fuzz FuzzFar -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzHead -fuzztime 10s ./cache/far
 	go test -run xxx -fuzz FuzzObject -fuzztime 10s -fuzzminimizetime 1x ./cache/web
-	go test -run xxx -fuzz FuzzFile -fuzztime 10s ./cache/web
+	go test -run xxx -fuzz FuzzFile -fuzztime 10s -fuzzminimizetime 1x ./cache/web
 	go test -run xxx -fuzz FuzzSnapshot -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzCheckHost -fuzztime 10s ./upstreams/lib/guard
 	go test -run xxx -fuzz FuzzStatus -fuzztime 10s ./upstreams/lib/minecraft

@@ -70,7 +70,9 @@ func unseal(key string, stored []byte) (payload []byte, created time.Time, ok bo
 }
 
 // unsealRecord returns the record of a failed fill.
-func unsealRecord(key string, stored []byte) (record []byte, ok bool) { return cutSum(key, nil, stored) }
+func unsealRecord(key string, stored []byte) (record []byte, ok bool) {
+	return cutSum(key, nil, stored)
+}
 
 // cutDate reads a character and a time.
 func cutDate(b []byte) (t time.Time, rest []byte, ok bool) {

@@ -109,7 +109,7 @@ func (t *Tier) Want(ctx context.Context, key string) (left time.Duration) {
 
 // renewScript extends a lease only if it is still ours, wanted or not.
 const renewScript = `
-local owner = redis.call("get", KEYS[1])
+local owner = redis.pcall("get", KEYS[1])
 if owner ~= ARGV[1] and owner ~= ARGV[1] .. "` + wantedMark + `" then return 0 end
 return redis.call("pexpire", KEYS[1], ARGV[2])`
 

@@ -46,6 +46,7 @@ type lookup struct {
 	ttl   time.Duration
 
 	value, failure []byte
+	tooLarge       bool // what there is was not read
 	leased         bool
 	// taken is the lease; preempted: there was something about the key when it was asked for.
 	taken, preempted bool
@@ -58,7 +59,7 @@ func (l *lookup) found() entry.Found {
 	var value, failure bool
 	f.Value, f.Created, value = unseal(l.key, l.value)
 	f.Failure, failure = unsealRecord(l.key, l.failure)
-	f.Broken = l.value != nil && !value || l.failure != nil && !failure
+	f.Broken = l.tooLarge || l.value != nil && !value || l.failure != nil && !failure
 	return f
 }
 

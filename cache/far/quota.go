@@ -9,12 +9,14 @@ import (
 // quotaScript counts a call, in a list of the times of the last calls, the newest
 // first, if for each bound the oldest of as many calls as it allows is old enough; else
 // it returns for how many microseconds one is not. Then it counts the calls within the
-// last bound. The clock is that of Redis.
+// last bound. The clock is that of Redis. A key of another type is deleted, and what is no time counts as none.
 const quotaScript = `
+local kind = redis.call("type", KEYS[1]).ok
+if kind ~= "list" and kind ~= "none" then redis.call("del", KEYS[1]) end
 local t = redis.call("time")
 local now, wait, most, longest = t[1] * 1000000 + t[2], 0, 0, 0
 local function age(n)
-	local at = redis.call("lindex", KEYS[1], n)
+	local at = tonumber(redis.call("lindex", KEYS[1], n) or nil)
 	return at and now - at
 end
 for i = 1, #ARGV, 2 do
@@ -30,7 +32,7 @@ end
 local within, beyond = 0, redis.call("llen", KEYS[1])
 while within < beyond do
 	local middle = math.floor((within + beyond) / 2)
-	if age(middle) < longest then within = middle + 1 else beyond = middle end
+	if (age(middle) or longest) < longest then within = middle + 1 else beyond = middle end
 end
 return {wait, within}`
 

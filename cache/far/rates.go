@@ -55,11 +55,16 @@ func (t *Tier) Rates(name string) *Rates {
 }
 
 // ratesScript is the generic cell rate algorithm for what was admitted already. Times are in
-// microseconds. What it finds beyond the most is of a clock that was set back.
+// microseconds. What it finds beyond the most is of a clock that was set back. Keys of another type are deleted, and a secret of
+// another size is replaced.
 const ratesScript = `
 local t = redis.call("time")
 local now, lag, most = t[1] * 1000000 + t[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-redis.call("set", KEYS[1], ARGV[2], "nx")
+for i, kind in ipairs({"string", "zset", "zset"}) do
+	local found = redis.call("type", KEYS[i]).ok
+	if found ~= kind and found ~= "none" then redis.call("del", KEYS[i]) end
+end
+if redis.call("strlen", KEYS[1]) ~= #ARGV[2] then redis.call("set", KEYS[1], ARGV[2]) end
 redis.call("zadd", KEYS[2], now, ARGV[1])
 redis.call("zremrangebyscore", KEYS[2], "-inf", now - ARGV[5])
 redis.call("zremrangebyscore", KEYS[3], "-inf", now - lag)

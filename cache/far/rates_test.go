@@ -60,7 +60,7 @@ func (m *member) hears(fleet Fleet, instances int, want ...Used) {
 // meets lets three share what clients have used.
 func meets(t *testing.T, url string) {
 	t.Helper()
-	all := members(t, url, "one", "two", "three")
+	all := members(t, url, "one", "two", "six")
 	one, two, three := all[0], all[1], all[2]
 	one.hears(one.tells("", 0), 1)
 	two.hears(two.tells("a\x00", 30*time.Second), 2, Used{"a\x00", 28 * time.Second})
@@ -174,7 +174,6 @@ func TestRatesWithASickRedis(t *testing.T) {
 		{"full", "refused", t.Context(), func() { server.Must("CONFIG SET maxmemory 1") }, func() { server.Must("CONFIG SET maxmemory 0") }},
 		{"read-only", "refused", t.Context(), func() { server.Must("REPLICAOF 127.0.0.1 1") }, func() { server.Must("REPLICAOF NO ONE") }},
 		{"without sets", "refused", t.Context(), func() { server.Must("ACL SETUSER default -zadd") }, func() { server.Must("ACL SETUSER default +zadd") }},
-		{"of another type", "refused", t.Context(), func() { server.Must("DEL " + e.keys[1]); server.Must("SET " + e.keys[1] + " x") }, func() { server.Must("DEL " + e.keys[1]) }},
 		{"dead", "error", t.Context(), server.Stop, server.Restart},
 		{"not wanted any more", "canceled", ended, func() {}, func() {}},
 	} {

@@ -80,7 +80,7 @@ func (t *Tier) look(caller context.Context, all []*lookup) error {
 	ctx, cancel := context.WithDeadline(caller, all[0].start.Add(t.cfg.Timeout))
 	defer cancel()
 	if t.cluster {
-		return markCanceled(caller, t.lookByNode(ctx, all[0]))
+		return noteTooLarge(all, markCanceled(caller, t.lookByNode(ctx, all[0])))
 	}
 	args := make([]any, 1, 1+3*len(all))
 	args[0] = "mget"
@@ -89,7 +89,7 @@ func (t *Tier) look(caller context.Context, all []*lookup) error {
 	}
 	reply := redis.NewStringSliceCmd(ctx, args...)
 	if err := t.readAndLease(ctx, reply, args[1:], all); err != nil {
-		return markCanceled(caller, err)
+		return noteTooLarge(all, markCanceled(caller, err))
 	}
 	found := reply.Val()
 	if len(found) != 3*len(all) {
@@ -98,6 +98,17 @@ func (t *Tier) look(caller context.Context, all []*lookup) error {
 	for i, l := range all {
 		l.value, l.failure = bytesOf(found[3*i]), bytesOf(found[3*i+1])
 		l.leased = found[3*i+2] != "" || l.preempted && l.value == nil && l.failure == nil
+	}
+	return nil
+}
+
+// noteTooLarge marks the looks of a reply that was too large to be read. Redis has replied, so that this is no error.
+func noteTooLarge(all []*lookup, err error) error {
+	if !errors.Is(err, errTooLarge) {
+		return err
+	}
+	for _, l := range all {
+		l.tooLarge = true
 	}
 	return nil
 }

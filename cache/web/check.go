@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -79,14 +80,14 @@ func (o *Object) checkNames(rules *Rules) error {
 	return nil
 }
 
-// checkTimes refuses times from the future, which no purge would reach, and those that no clock had. How old the origin says that
-// the response is has no bound.
+// checkTimes refuses times from the future, which no purge would reach, and those that no clock had. An origin may say
+// that a response is as old as a duration is long.
 func (o *Object) checkTimes(now time.Time) error {
 	latest := now.Add(entry.Skew)
 	switch {
 	case !o.Requested.After(time.UnixMilli(0)), o.Requested.After(latest), o.Received.After(latest), o.Requested.After(o.Received.Add(entry.Skew)):
 		return fmt.Errorf("shared object requested %v, received %v", o.Requested, o.Received)
-	case o.Born.After(o.Received):
+	case o.Born.After(o.Received), o.Born.Before(o.Received.Add(math.MinInt64)):
 		return fmt.Errorf("shared object received %v, generated %v", o.Received, o.Born)
 	}
 	return nil
