@@ -44,7 +44,7 @@ func TestHeads(t *testing.T) {
 			t.Errorf("%s: %s is believed", name, stored)
 		}
 	}
-	for at := range sound {
+	for at := range len(sound) {
 		for bit := range 8 {
 			damaged := []byte(sound)
 			damaged[at] ^= 1 << bit
@@ -78,7 +78,7 @@ func TestDamageIsAMissAndCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := range stored {
+		for at := range len(stored) {
 			damaged := bytes.Clone([]byte(stored))
 			damaged[at] ^= 0x20
 			_ = server.Set(name, string(damaged))

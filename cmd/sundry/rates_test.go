@@ -13,7 +13,7 @@ import (
 	"sundry/upstreams/lib/waittest"
 )
 
-// metric is the value of a series without labels.
+// metric is the value of a series, which is given as a regular expression.
 func (p *instance) metric(name string) float64 {
 	p.t.Helper()
 	_, body := mustGet(p.t, p.admin+"/metrics")

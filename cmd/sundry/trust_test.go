@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -115,14 +116,9 @@ func (w *trusting) wantGenuine(name, path string) {
 
 // broken is how often the second instance has found what no instance has written; a response that it has just fetched itself it looks
 // up once more.
-func (w *trusting) broken() (n int) {
+func (w *trusting) broken() float64 {
 	w.t.Helper()
-	_, metrics := mustGet(w.t, w.two.admin+"/metrics")
-	_, rest, _ := strings.Cut(metrics, "\nsundry_apis_broken_total{from=\"redis\"} ")
-	if _, err := fmt.Sscan(rest, &n); err != nil {
-		w.t.Errorf("no count of what is broken: %v", err)
-	}
-	return n
+	return w.two.metric(regexp.QuoteMeta(`sundry_apis_broken_total{from="redis"}`))
 }
 
 // TestDamagedResponsesInRedisAreMisses: whatever byte is changed, or left out.
@@ -151,8 +147,8 @@ func TestDamagedResponsesInRedisAreMisses(t *testing.T) {
 	w.store([]string{"/mine"})
 	w.put("/moved", sound)
 	w.wantGenuine("of another key", "/moved")
-	if n := w.broken(); n < len(paths)+1 {
-		t.Errorf("%d of %d are counted", n, len(paths)+1)
+	if n := w.broken(); n < float64(len(paths)+1) {
+		t.Errorf("%v of %d are counted", n, len(paths)+1)
 	}
 }
 
@@ -278,8 +274,8 @@ func TestForgedResponsesInRedisAreMisses(t *testing.T) {
 		w.put(path, digested(path, fmt.Sprintf("=%014d", now), payload))
 		w.wantGenuine(name, path)
 	}
-	if n, want := w.broken(), len(names)+len(payloads); n < want {
-		t.Errorf("%d of %d are counted", n, want)
+	if n, want := w.broken(), len(names)+len(payloads); n < float64(want) {
+		t.Errorf("%v of %d are counted", n, want)
 	}
 }
 
@@ -315,7 +311,42 @@ func TestADateFromTheFutureHarmsNoOtherURL(t *testing.T) {
 	for n := range 3 {
 		w.wantGenuine("another URL", fmt.Sprintf("/other%d", n))
 	}
-	if n := w.broken(); n < 2*len(dates) {
-		t.Errorf("%d of %d are counted", n, 2*len(dates))
+	if n := w.broken(); n < float64(2*len(dates)) {
+		t.Errorf("%v of %d are counted", n, 2*len(dates))
+	}
+}
+
+// TestDamagedEntriesInRedisAreMisses, of endpoints, whatever byte is changed.
+func TestDamagedEntriesInRedisAreMisses(t *testing.T) {
+	t.Parallel()
+	server, u := redistest.Start(t), newUpstream(t)
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = client.Close() })
+	dir := catalogDir(t, u, "ttl: 1h")
+	start := func() *instance { return serve(t, "--catalog", dir, "--redis", patient(server.URL())) }
+	one, two := start(), start()
+	mustGet(t, one.public+"/api/own?id=99999")
+	waittest.Until(t, "the entry in Redis", func() bool { entries, _, _ := redisKeys(t, server); return len(entries) == 1 })
+	entries, _, _ := redisKeys(t, server)
+	sound := client.Get(t.Context(), entries[0]).Val()
+	if mustGet(t, two.public+"/api/own?id=99999"); u.calls.Load() != 1 {
+		t.Fatalf("%d calls: entries are not shared", u.calls.Load())
+	}
+	for at := range len(sound) {
+		id := fmt.Sprint(10_000 + at)
+		key := strings.Replace(entries[0], "99999", id, 1)
+		mustGet(t, one.public+"/api/own?id="+id)
+		waittest.Until(t, "the entry in Redis", func() bool { return client.Exists(t.Context(), key).Val() == 1 })
+		value := []byte(client.Get(t.Context(), key).Val())
+		value[at] ^= 1 << (at % 8)
+		client.Set(t.Context(), key, value, time.Hour)
+		before := u.calls.Load()
+		if _, body := mustGet(t, two.public+"/api/own?id="+id); !strings.Contains(body, id) || u.calls.Load() != before+1 {
+			t.Errorf("damaged at %d: %s after %d calls", at, body, u.calls.Load()-before)
+		}
+	}
+	series := regexp.QuoteMeta(`sundry_cache_lookups_total{endpoint="own",result="broken",tier="redis"}`)
+	if n := two.metric(series); n < float64(len(sound)) {
+		t.Errorf("%v of %d are counted", n, len(sound))
 	}
 }
