@@ -65,17 +65,17 @@ func isFieldName(name string) bool {
 	return httpguts.ValidHeaderFieldName(name) && http.CanonicalHeaderKey(name) == name
 }
 
-// checkNames requires all names by which the response says that it is selected, in order: or the response would be sent to clients
-// that it is not for.
+// checkNames requires the names by which the response says that it is selected, and none besides but those of routing fields: or the
+// response would be sent to clients that it is not for.
 func (o *Object) checkNames(rules *Rules) error {
-	invalid := func(name string) bool { return !isFieldName(name) }
-	if !slices.IsSorted(o.Names) || slices.ContainsFunc(o.Names, invalid) || variesByAnything(o.Header) {
-		return fmt.Errorf("shared object that is selected by %q", o.Names)
-	}
-	for _, name := range Selecting(o.Header, rules.Ignored) {
-		if _, ok := slices.BinarySearch(o.Names, name); !ok {
-			return fmt.Errorf("shared object that is not selected by %s", name)
+	names := Selecting(o.Header, rules.Ignored)
+	for _, name := range o.Names {
+		if IsRouting(name) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
+	}
+	if slices.Sort(names); variesByAnything(o.Header) || !slices.Equal(o.Names, names) {
+		return fmt.Errorf("shared object that is selected by %d names, of %d", len(o.Names), len(names))
 	}
 	return nil
 }

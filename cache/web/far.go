@@ -83,21 +83,25 @@ func encode(o *Object) ([]byte, error) {
 	return append(append(b, head...), o.Body...), nil
 }
 
-// textual are the fields that are UTF-8, and the others: names of files are often in GBK or Latin-1.
+// textual returns the fields that are UTF-8, and the others: names of files are often in GBK or Latin-1. Fields with a name that
+// net/http sends to no client are left out.
 func textual(h http.Header) (text http.Header, octets map[string][][]byte) {
+	text = make(http.Header, len(h))
 	for name, lines := range h {
-		if !slices.ContainsFunc(lines, func(line string) bool { return !utf8.ValidString(line) }) {
-			continue
+		switch {
+		case !isFieldName(name) || len(lines) == 0:
+		case !slices.ContainsFunc(lines, func(line string) bool { return !utf8.ValidString(line) }):
+			text[name] = lines
+		default:
+			if octets == nil {
+				octets = map[string][][]byte{}
+			}
+			for _, line := range lines {
+				octets[name] = append(octets[name], []byte(line))
+			}
 		}
-		if octets == nil {
-			h, octets = maps.Clone(h), map[string][][]byte{}
-		}
-		for _, line := range lines {
-			octets[name] = append(octets[name], []byte(line))
-		}
-		delete(h, name)
 	}
-	return h, octets
+	return text, octets
 }
 
 // decode reads a value and checks it. Its times are by this machine's clock, by which it was created then; zero means that they are

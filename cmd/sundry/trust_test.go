@@ -223,7 +223,7 @@ func forgeries() map[string]func(head map[string]any, body []byte) []byte {
 	for _, lifetime := range []any{json.Number("-1"), json.Number("-9223372036854775808"), json.Number("9223372036854775808")} {
 		set("lifetime", lifetime)
 	}
-	for _, names := range [][]string{{""}, {"X A"}, {"x-forwarded-host"}, {"X-Host", "X-Forwarded-Host"}} {
+	for _, names := range [][]string{{""}, {"X-A"}, {"*"}, {"X A"}, {"x-forwarded-host"}, {"X-Host", "X-Forwarded-Host"}} {
 		set("names", names)
 	}
 	for _, part := range []string{"", "bytes 0-13/13", "bytes -1-12/14", "bytes 1-14/14", "bytes */14", "bytes 9223372036854775800-9223372036854775807/*"} {
