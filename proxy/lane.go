@@ -37,7 +37,7 @@ func laneFields() []string {
 		laneXForwardedFor: "X-Forwarded-For", laneForwarded: "Forwarded", laneAgent: "User-Agent",
 		laneHint: "Sec-Ch-Ua-Mobile", laneLoop: loop.Header, laneLanguage: "Accept-Language",
 	}
-	for _, name := range slices.Concat(through.Deciding(), web.Routing(), varyingFields()) {
+	for _, name := range slices.Concat(through.Deciding(), web.Routing(), varyingFields(), web.Credentials()) {
 		if !slices.Contains(own, name) {
 			own = append(own, name)
 		}

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +18,10 @@ func varyingFields() []string {
 
 // apiLane knows the places of fields in laneFields.
 type apiLane struct {
-	deciding  []int
-	routing   []routingField
-	selecting map[string]int // those by which responses are selected
+	deciding    []int
+	routing     []routingField
+	credentials []int
+	selecting   map[string]int // those by which responses are selected, and credentials
 }
 
 // routingField is one of web.Routing.
@@ -35,8 +35,11 @@ func newAPILane(fields []string) *apiLane {
 	for _, name := range through.Deciding() {
 		a.deciding = append(a.deciding, slices.Index(fields, name))
 	}
-	for _, name := range varyingFields() {
+	for _, name := range slices.Concat(varyingFields(), web.Routing(), web.Credentials()) {
 		a.selecting[name] = slices.Index(fields, name)
+	}
+	for _, name := range web.Credentials() {
+		a.credentials = append(a.credentials, slices.Index(fields, name))
 	}
 	for _, name := range web.Routing() {
 		a.routing = append(a.routing, routingField{name, slices.Index(fields, name)})
@@ -49,40 +52,56 @@ func (a *apiLane) plain(q *express.Request) bool {
 	return !slices.ContainsFunc(a.deciding, q.Has)
 }
 
-// selects reports whether a request selects a response; not known: the lane cannot tell. trusted: it comes by a proxy whose word is
-// believed.
-func (a *apiLane) selects(q *express.Request, o *web.Object, trusted bool) (yes, known bool) {
-	h := a.routed(q, trusted)
-	if len(o.Names) == 0 && h == nil {
-		return true, true
-	}
-	if h == nil {
-		h = make(http.Header, len(o.Names))
-	}
+// laneSelector selects the responses for a request in the lane. It makes a web.Selector once one of them takes it.
+type laneSelector struct {
+	*apiLane
+	q       *express.Request
+	handler *through.Handler
+	trusted bool // the request comes by a proxy whose word is believed
+	made    *web.Selector
+}
+
+// selects reports whether the request selects a response; not known: the lane cannot tell.
+func (s *laneSelector) selects(o *web.Object) (yes, known bool) {
 	for _, name := range o.Names {
-		i, read := a.selecting[name]
-		switch {
-		case read && q.Has(i):
-			h[name] = q.Lines(i)
-		case !read && !web.IsRouting(name):
+		if _, read := s.selecting[name]; !read {
 			return false, false
 		}
 	}
-	return o.Selects(h), true
+	if s.made == nil {
+		routed := s.routed(s.q, s.trusted)
+		if len(o.Names) == 0 && len(routed) == 0 && !(o.ByDefault && slices.ContainsFunc(s.credentials, s.q.Has)) {
+			return true, true
+		}
+		made := s.handler.Selector(&laneRequest{s.apiLane, s.q, s.trusted}, routed)
+		s.made = &made
+	}
+	return s.made.Selects(o), true
 }
 
-// routed are the fields of web.Routing of a request that go on to the origin; nil: it has none.
-func (a *apiLane) routed(q *express.Request, trusted bool) http.Header {
-	var h http.Header
+// laneRequest has the fields of a request in the lane.
+type laneRequest struct {
+	*apiLane
+	q       *express.Request
+	trusted bool
+}
+
+// Lines implements web.Fields.
+func (r *laneRequest) Lines(name string) []string {
+	if web.IsRouting(name) && !through.IsHeard(name, r.trusted) {
+		return nil
+	}
+	return r.q.Lines(r.selecting[name])
+}
+
+// routed are the fields of web.Routing of a request that go on to the origin.
+func (a *apiLane) routed(q *express.Request, trusted bool) (names []string) {
 	for _, f := range a.routing {
 		if q.Has(f.place) && through.IsHeard(f.name, trusted) {
-			if h == nil {
-				h = http.Header{}
-			}
-			h[f.name] = q.Lines(f.place)
+			names = append(names, f.name)
 		}
 	}
-	return h
+	return names
 }
 
 // answerAPI answers what lies ready of an API, by the same rules as serveThrough.
@@ -96,8 +115,8 @@ func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *e
 		return false
 	}
 	trusted := isTrusted(q.Peer, now.settings.Trusted)
-	selects := func(o *web.Object) (yes, known bool) { return l.apis.selects(q, o, trusted) }
-	head, body, res, ok := rt.handler.Ready(r.Buf, target, selects, q.Arrived)
+	selector := laneSelector{apiLane: l.apis, q: q, handler: rt.handler, trusted: trusted}
+	head, body, res, ok := rt.handler.Ready(r.Buf, target, selector.selects, q.Arrived)
 	if !ok || !l.skipsLog(now.settings.HitSample) {
 		return false
 	}

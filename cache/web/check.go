@@ -68,13 +68,13 @@ func isFieldName(name string) bool {
 // checkNames requires the names by which the response says that it is selected, and none besides but those of routing fields: or the
 // response would be sent to clients that it is not for.
 func (o *Object) checkNames(rules *Rules) error {
-	names := Selecting(o.Header, rules.Ignored)
+	names, err := varyFields(o.Header, rules.Ignored)
 	for _, name := range o.Names {
 		if IsRouting(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	if slices.Sort(names); variesByAnything(o.Header) || !slices.Equal(o.Names, names) {
+	if slices.Sort(names); err != nil || !slices.Equal(o.Names, names) {
 		return fmt.Errorf("shared object that is selected by %d names, of %d", len(o.Names), len(names))
 	}
 	return nil

@@ -31,7 +31,7 @@ func (t *Terms) explain(r *Response, rules *Rules) []words.Text {
 	}
 	lines = append(lines, explainValidator(r.Header))
 	lines = append(lines, t.explainStale()...)
-	if names := Selecting(r.Header, rules.Ignored); len(names) > 0 {
+	if names, _ := varyFields(r.Header, rules.Ignored); len(names) > 0 {
 		lines = append(lines, words.Sayf("for requests with the same %s", "只用于 %s 相同的请求", strings.Join(names, ", ")))
 	}
 	return lines

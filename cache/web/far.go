@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -60,7 +59,7 @@ type shared struct {
 	Received   time.Time           `json:"received"`
 	Born       time.Time           `json:"born"`
 	Names      []string            `json:"names,omitempty"`
-	Selected   http.Header         `json:"selected,omitempty"`
+	Selected   map[string]string   `json:"selected,omitempty"`
 	Tags       []string            `json:"tags,omitempty"`
 	Generation uint64              `json:"generation"`
 	Origin     string              `json:"origin,omitempty"`
@@ -140,8 +139,8 @@ func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, 
 	if s.Lifetime != nil {
 		t.Lifetime = max(0, min(t.Lifetime, *s.Lifetime))
 	}
-	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Tags: s.Tags,
-		selecting: SelectingKey(s.Selected, s.Names), origin: s.Origin, generation: s.Generation}
+	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Tags: s.Tags, origin: s.Origin, generation: s.Generation}
+	o.selecting = o.keyFor(o.Names)
 	if part, ok := StoredPart(r.Header, int64(len(body))); ok && r.Status == http.StatusPartialContent {
 		o.Part = &part
 	}
@@ -155,14 +154,12 @@ func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, 
 func (s *Store) farKey(key string) string { return s.Name + ":" + key }
 
 func (s *Store) variantKey(key string, generation uint64, selecting string) string {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(selecting)) // never fails
-	return s.farKey(key) + " " + strconv.FormatUint(generation, 36) + " " + strconv.FormatUint(h.Sum64(), 36)
+	return s.farKey(key) + " " + strconv.FormatUint(generation, 36) + " " + strings.TrimPrefix(digestOf(s.digestKey.Load(), "", []string{selecting}), digestMark)
 }
 
 // Find is Get, but looks for what other instances have stored where nothing here that the request selects is fresh, or where
 // it was perhaps replaced. What it finds is kept here.
-func (s *Store) Find(ctx context.Context, key string, request http.Header, rules *Rules, now time.Time) Variants {
+func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *Rules, now time.Time) Variants {
 	v := s.Get(key).Of(rules)
 	if s.Far == nil {
 		return v
@@ -182,9 +179,11 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, rules
 	if o == nil {
 		return s.unpurged(key, v)
 	}
+	o.client = request.Client
 	v = s.found(key, s.ofGeneration(key, v, o), o, known)
-	if !o.Selects(request) && len(o.Names) > 0 {
-		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, SelectingKey(request, o.Names)), rules, now); o != nil {
+	if !request.Selects(o) && len(o.Names) > 0 {
+		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, request.keyOf(o.Names)), rules, now); o != nil {
+			o.client = request.Client
 			v = s.found(key, v, o, known)
 		}
 	}
@@ -251,7 +250,7 @@ func (s *Store) ofGeneration(key string, v Variants, o *Object) Variants {
 // found keeps an object of another instance, and is the variants with it: memory may have no room for it.
 func (s *Store) found(key string, v Variants, o *Object, known knowledge) Variants {
 	for _, old := range v {
-		if old.Selects(o.Selected) && (old.Requested.After(o.Requested.Add(ClockSkew)) || old.is(o)) {
+		if old.covers(o) && (old.Requested.After(o.Requested.Add(ClockSkew)) || old.is(o)) {
 			return v
 		}
 	}
@@ -360,7 +359,7 @@ func (s *Store) share(key string, o *Object) {
 		return b, min(farTime, max(o.Left(time.Now()), 0)+max(o.IfError, o.WhileRevalidate, staleTime))
 	}
 	if len(o.Names) > 0 {
-		s.Far.Set(s.variantKey(key, o.generation, SelectingKey(o.Selected, o.Names)), o.Requested, false, true, o.Weight(), value)
+		s.Far.Set(s.variantKey(key, o.generation, o.selecting), o.Requested, false, true, o.Weight(), value)
 	}
 	s.Far.Set(s.farKey(key), o.Requested, false, true, o.Weight(), value)
 }

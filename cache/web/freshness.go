@@ -21,8 +21,13 @@ type Rules struct {
 	Origin string
 	// Targets are the names of the fields that stand in the place of Cache-Control, the first one that is there.
 	Targets []string
-	// Default is how long a response is fresh that says nothing, by its status; instead of a heuristic.
+	// Default is how long a response is fresh that says nothing, by its status; instead of a heuristic. It is only for requests without
+	// credentials.
 	Default map[int]time.Duration
+	// CredentialsShared says that credentials of a request make no other response. Replaced are the request fields that the origin
+	// never gets from clients.
+	CredentialsShared bool
+	Replaced          []string
 	// HeuristicShare is the part of a response's age since its last change that it is fresh for where it says nothing
 	// (RFC 9111, section 4.2.2), at most HeuristicMost; 0: none.
 	HeuristicShare float64
@@ -51,9 +56,10 @@ type Terms struct {
 	Directives
 	// Born is when it was made by the origin, as far as can be known: its age at a time is the time since.
 	Born time.Time
-	// Lifetime is for how long it is fresh, from Born on; Explicit, that the response says so.
-	Lifetime time.Duration
-	Explicit bool
+	// Lifetime is for how long it is fresh, from Born on. Explicit means that the response says so, ByDefault that Rules.Default does and
+	// the response does not say that it is public.
+	Lifetime            time.Duration
+	Explicit, ByDefault bool
 	// WhileRevalidate and IfError are for how long after that it may be served in these cases (RFC 5861); 0: not.
 	WhileRevalidate, IfError time.Duration
 }
@@ -65,6 +71,8 @@ func TermsOf(r *Response, rules *Rules) Terms {
 	t.Directives, targeted = responseDirectives(r.Header, rules.Targets)
 	t.Born = r.Received.Add(-initialAge(r))
 	t.Lifetime, t.Explicit = t.lifetime(r, rules, targeted)
+	_, byDefault := rules.Default[r.Status]
+	t.ByDefault = byDefault && !t.Explicit && !t.Public
 	if rules.Most > 0 {
 		t.Lifetime = min(t.Lifetime, rules.Most)
 	}

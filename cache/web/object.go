@@ -8,24 +8,28 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"sundry/cache/clients"
 )
 
 // Object is a stored response. It is never changed; what a validation says makes another one.
 type Object struct {
 	Response
 	Terms
-	// Names are the request fields that select it, Selected what the request had in them for which it was sent.
+	// Names are the request fields that select it. Selected are the values of those that its request had: normalised, or as a digest.
 	Names    []string
-	Selected http.Header
+	Selected map[string]string
 	Body     []byte
 	// Part is what of the whole the body is; nil: all of it.
 	Part *Part
 	Tags []string
 	// Made is what who serves it makes of it, once.
 	Made atomic.Value
-	// selecting is SelectingKey of Selected.
+	// selecting is the key of Selected.
 	selecting string
-	origin    string // see Rules
+	// client is the one whose request stored it here.
+	client clients.ID
+	origin string // see Rules
 	// generation is that of its URI, see Far; 0: it has none yet.
 	generation uint64
 	// verified is the outage of which it is known that nothing newer came in it, see Missed; or doubted, or superseded:
@@ -64,7 +68,7 @@ func (o *Object) Rests(now time.Time) bool {
 
 // clone is a copy that may be changed until it is stored.
 func (o *Object) clone() *Object {
-	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Body: o.Body, Part: o.Part, Tags: o.Tags, selecting: o.selecting, origin: o.origin, generation: o.generation}
+	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Body: o.Body, Part: o.Part, Tags: o.Tags, selecting: o.selecting, client: o.client, origin: o.origin, generation: o.generation}
 }
 
 // With is the object with its body, which is a part of the whole unless that is nil. A whole one says how long it is.
@@ -110,7 +114,10 @@ func (o *Object) Weight() int {
 	for _, tag := range o.Tags {
 		n += len(tag) + 16
 	}
-	for _, h := range [...]http.Header{o.Header, o.Header, o.Selected} { // once more for what is made of it
+	for name, value := range o.Selected {
+		n += len(name) + len(value) + 40
+	}
+	for _, h := range [...]http.Header{o.Header, o.Header} { // once more for what is made of it
 		for name, lines := range h {
 			n += len(name) + 40
 			for _, line := range lines {
@@ -125,19 +132,13 @@ func (o *Object) Weight() int {
 func asInJSON(text string) string { return string([]rune(text)) }
 
 // NewObject makes the object of a response to a request, whose header it takes over, without what may not be kept.
-func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object {
-	o := &Object{Response: *r, Terms: *t, Names: withRouting(Selecting(r.Header, rules.Ignored), request), origin: rules.Origin}
+func NewObject(r *Response, t *Terms, request *Selector, rules *Rules) *Object {
+	names, _ := varyFields(r.Header, rules.Ignored) // with an error it is not storable
+	o := &Object{Response: *r, Terms: *t, Names: withRouting(names, request.routed), client: request.Client, origin: rules.Origin}
 	RemoveConnectionFields(o.Header)
 	delete(o.Header, "Age")
-	if len(o.Names) > 0 {
-		o.Selected = http.Header{}
-	}
-	for _, name := range o.Names {
-		if lines, ok := request[name]; ok {
-			o.Selected[name] = slices.Clone(lines)
-		}
-	}
-	o.selecting = SelectingKey(o.Selected, o.Names)
+	o.Selected = request.selected(o.Names)
+	o.selecting = o.keyFor(o.Names)
 	for _, name := range rules.Tags {
 		for _, m := range r.Header[name] {
 			o.Tags = append(o.Tags, strings.FieldsFunc(asInJSON(m), func(c rune) bool { return c == ',' || c == ' ' })...)
@@ -147,9 +148,22 @@ func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object
 	return o
 }
 
-// Selects reports whether a request selects the object.
-func (o *Object) Selects(request http.Header) bool {
-	return !routedBeyond(request, o.Names) && (len(o.Names) == 0 || SelectingKey(request, o.Names) == o.selecting)
+// keyFor returns the key of the request for which the object was sent.
+func (o *Object) keyFor(names []string) string {
+	return selectingKey(names, func(name string) (string, bool) {
+		text, ok := o.Selected[name]
+		return text, ok
+	})
+}
+
+// covers reports whether the request for which another object was sent selects this one.
+func (o *Object) covers(other *Object) bool {
+	for name := range other.Selected {
+		if IsRouting(name) && !slices.Contains(o.Names, name) {
+			return false
+		}
+	}
+	return other.keyFor(o.Names) == o.selecting
 }
 
 // Tag is its entity tag; "": it has none.
@@ -180,17 +194,17 @@ func (v Variants) Of(rules *Rules) Variants {
 	return slices.DeleteFunc(slices.Clone(v), another)
 }
 
-// Select is the variant that answers a request: the newest that it selects, or with languages one in the language that it
-// prefers; nil: none.
-func (v Variants) Select(request http.Header, languages bool) *Object {
+// Select returns the variant that answers a request: the newest that it selects, or with languages one in the language that it
+// prefers; nil if there is none.
+func (v Variants) Select(request *Selector, languages bool) *Object {
 	for _, o := range v {
-		if o.Selects(request) {
+		if request.Selects(o) {
 			return o
 		}
 	}
 	if languages {
 		for _, o := range v {
-			if InLanguage(o.Header, request, o.Selected, o.Names) {
+			if request.prefersLanguageOf(o) {
 				return o
 			}
 		}
@@ -198,50 +212,71 @@ func (v Variants) Select(request http.Header, languages bool) *Object {
 	return nil
 }
 
-// Tags are the entity tags of the variants that an origin may name as the answer to a request that selects none of them, each once.
-func (v Variants) Tags(request http.Header) []string {
+// Tags returns the ETags of the variants that an origin may name in the response to a request that selects none of them, each once.
+func (v Variants) Tags(request *Selector) []string {
 	var tags []string
 	for _, o := range v {
-		if tag := o.Tag(); o.mayAnswer(request) && !slices.Contains(tags, tag) {
+		if tag := o.Tag(); request.mayGet(o) && !slices.Contains(tags, tag) {
 			tags = append(tags, tag)
 		}
 	}
 	return tags
 }
 
-// Tagged is the variant that an origin has named by its tag; nil: none.
-func (v Variants) Tagged(tag string, request http.Header) *Object {
+// Tagged returns the variant that an origin has named by its ETag; nil if there is none.
+func (v Variants) Tagged(tag string, request *Selector) *Object {
 	for _, o := range v {
-		if o.Tag() == tag && o.mayAnswer(request) {
+		if o.Tag() == tag && request.mayGet(o) {
 			return o
 		}
 	}
 	return nil
 }
 
-// mayAnswer reports whether an origin may name a variant for a request that does not select it. It must be whole, and have a strong
-// tag: a weak one is often that of each coding. Many origins compare tags before they choose a coding, so that must be the same.
-func (o *Object) mayAnswer(request http.Header) bool {
-	coding := []string{"Accept-Encoding"}
-	return o.Part == nil && isStrong(o.Tag()) &&
-		(!slices.Contains(o.Names, coding[0]) || SelectingKey(request, coding) == SelectingKey(o.Selected, coding))
+// mayGet reports whether an origin may name a variant for a request that does not select it. It must be complete, and have a strong and
+// short ETag: a weak one is often that of each coding. Many origins compare ETags before they choose a coding, so that must be the same.
+func (s *Selector) mayGet(o *Object) bool {
+	const coding, longest = "Accept-Encoding", 200
+	return o.Part == nil && isStrong(o.Tag()) && len(o.Tag()) <= longest && (!slices.Contains(o.Names, coding) || s.agrees(o, coding))
 }
 
-// With is the variants with one more, in the place of those that the same requests select: at most that many, and at most that many
-// bytes, unless the new one alone has more.
+// With is the variants with one more, in the place of those that it replaces: at most that many, and at most that many bytes, unless the
+// new one alone has more.
 func (v Variants) With(o *Object, most int, bytes int64) Variants {
 	next := Variants{o}
-	weight := int64(o.Weight())
 	for _, old := range v {
-		if slices.Equal(old.Names, o.Names) && old.Selects(o.Selected) {
-			continue
+		if !o.replaces(old) {
+			next = append(next, old)
 		}
-		if weight += int64(old.Weight()); len(next) >= most || weight > bytes {
-			break
-		}
-		next = append(next, old)
+	}
+	for len(next) > most {
+		next = next.evict(func(*Object) int { return 1 })
+	}
+	for len(next) > 1 && int64(next.Weight()) > bytes {
+		next = next.evict((*Object).Weight)
 	}
 	return next
+}
+
+// replaces reports whether the same requests select both objects.
+func (o *Object) replaces(old *Object) bool {
+	return slices.Equal(old.Names, o.Names) && old.selecting == o.selecting
+}
+
+// evict removes, except for the first one, the oldest object of the client whose objects have the largest size: no client takes away
+// what others have requested by many requests of its own.
+func (v Variants) evict(size func(*Object) int) Variants {
+	sizes := map[clients.ID]int{}
+	for _, o := range v {
+		sizes[o.client] += size(o)
+	}
+	last := len(v) - 1
+	for i := last - 1; i > 0; i-- {
+		if sizes[v[i].client] > sizes[v[last].client] {
+			last = i
+		}
+	}
+	return slices.Delete(v, last, last+1)
 }
 
 // Weight is that of all.

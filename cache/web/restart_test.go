@@ -57,10 +57,7 @@ func TestARestartKeepsResponses(t *testing.T) {
 		s.Put(key, object(after, "old "+key, "Etag: \"e\""))
 		s.Put(key, object(after+60, "new "+key, "Etag: \"f\"", "Cache-Tag: t"))
 	}
-	varied := object(5, "other")
-	varied.Selected = fields("X-A: 2")
-	varied.selecting = SelectingKey(varied.Selected, varied.Names)
-	s.Put("x/a", varied)
+	s.Put("x/a", object(5, "other").forRequest("X-A: 2"))
 	if n, err := s.WriteFile(file); n != 4 || err != nil {
 		t.Fatal(n, err)
 	}
@@ -76,7 +73,7 @@ func TestARestartKeepsResponses(t *testing.T) {
 	if stored(again, "x/a", "1") != "new x/a" || stored(again, "x/a", "2") != "other" || stored(again, "x/b", "1") != "" || stored(again, "gone/a", "1") != "" {
 		t.Error("not what was kept")
 	}
-	one := fields("X-A: 1")
+	one := selector("X-A: 1")
 	if o, was := again.Get("x/a").Select(one, false), s.Get("x/a").Select(one, false); o.Tag() != was.Tag() || !o.Born.Equal(was.Born) || o.Tags[0] != "t" {
 		t.Errorf("%+v", o)
 	}

@@ -21,23 +21,23 @@ func Routing() []string { return slices.Clone(routing[:]) }
 // IsRouting reports whether a request field is one of those.
 func IsRouting(name string) bool { return slices.Contains(routing[:], name) }
 
-// withRouting are the names of the fields that select a response, with the routing ones that its request has.
-func withRouting(names []string, request http.Header) []string {
+// Routed returns the names of those that a request has.
+func Routed(request http.Header) (names []string) {
 	for _, name := range routing {
-		if request[name] != nil && !slices.Contains(names, name) {
+		if request[name] != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// withRouting returns the names of the fields that select a response, with the fields of routing that its request has.
+func withRouting(names, routed []string) []string {
+	for _, name := range routed {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names
-}
-
-// routedBeyond reports whether a request has a routing field that is none of these.
-func routedBeyond(request http.Header, names []string) bool {
-	for _, name := range routing {
-		if request[name] != nil && !slices.Contains(names, name) {
-			return true
-		}
-	}
-	return false
 }

@@ -25,8 +25,8 @@ func TestRoutingFieldsSelect(t *testing.T) {
 		} {
 			r := received(http.StatusOK, "Cache-Control: max-age=600")
 			terms := TermsOf(r, &usualRules)
-			o := NewObject(r, &terms, fields(row.stored), &usualRules)
-			if got := (Variants{o}).Select(fields(row.asked), true) != nil; got != row.want {
+			o := NewObject(r, &terms, selector(row.stored), &usualRules)
+			if got := (Variants{o}).Select(selector(row.asked), true) != nil; got != row.want {
 				t.Errorf("%+v: %v", row, got)
 			}
 		}

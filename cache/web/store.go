@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/rand"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -27,6 +28,8 @@ type Store struct {
 	table *otter.Cache[string, Variants]
 	seed  maphash.Seed
 	locks [locks]sync.Mutex
+	// digestKey is the key of the digests that stand for values of request fields.
+	digestKey atomic.Pointer[[KeyBytes]byte]
 
 	doubt    atomic.Int64        // how many outages there were in which replacements may have been missed
 	replaced [locks]atomic.Int64 // how many it was told of, by key
@@ -91,8 +94,16 @@ func NewStore(c StoreConfig) (*Store, error) {
 	}
 	gauge("memory_bytes", "Bytes in memory that are kept of APIs.", table.WeightedSize)
 	gauge("memory_limit_bytes", "Bytes that may be kept of APIs in memory before what is least asked for is evicted.", table.GetMaximum)
-	return &Store{StoreConfig: c, table: table, seed: maphash.MakeSeed(), broken: newBrokenObjects(c.Registerer)}, nil
+	s := &Store{StoreConfig: c, table: table, seed: maphash.MakeSeed(), broken: newBrokenObjects(c.Registerer)}
+	var key [KeyBytes]byte
+	_, _ = rand.Read(key[:]) // never fails
+	s.DigestWith(key)
+	return s, nil
 }
+
+// DigestWith replaces the key of digests, which is random at first. Instances that share responses must have the same. No request selects
+// a response with a digest of an earlier key.
+func (s *Store) DigestWith(key [KeyBytes]byte) { s.digestKey.Store(&key) }
 
 // Get returns what is stored of a URI; nil: nothing.
 func (s *Store) Get(key string) Variants {
@@ -121,8 +132,11 @@ func (s *Store) put(key string, o *Object, later time.Duration) bool {
 	}
 	v := s.Get(key)
 	for _, old := range v {
-		if old.Requested.After(o.Requested.Add(later)) && old.Selects(o.Selected) && !old.isPartOf(o) {
+		if old.Requested.After(o.Requested.Add(later)) && old.covers(o) && !old.isPartOf(o) {
 			return false
+		}
+		if o.replaces(old) {
+			o.client = old.client // or who requests it again could take it away
 		}
 	}
 	if o.generation == 0 {

@@ -20,9 +20,17 @@ func object(after int, body string, lines ...string) *Object {
 	r.Requested = noon.Add(time.Duration(after) * time.Second)
 	r.Received = r.Requested
 	terms := TermsOf(r, &usualRules)
-	o := NewObject(r, &terms, fields("X-A: 1"), &Rules{Tags: []string{"Cache-Tag"}})
+	o := NewObject(r, &terms, selector("X-A: 1"), &Rules{Tags: []string{"Cache-Tag"}})
 	o.Body = []byte(body)
 	return o
+}
+
+// selector is that of a request with these fields, in a store of newTestStore.
+func selector(lines ...string) *Selector {
+	store := Store{}
+	store.DigestWith([KeyBytes]byte{})
+	s := store.Selector(fields(lines...), &usualRules)
+	return &s
 }
 
 func newTestStore(t *testing.T, memory int64) *Store {
@@ -31,12 +39,13 @@ func newTestStore(t *testing.T, memory int64) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.DigestWith([KeyBytes]byte{})
 	return s
 }
 
 // stored is the body of what is stored for a request.
 func stored(s *Store, key, a string) string {
-	if o := s.Get(key).Select(fields("X-A: "+a), false); o != nil {
+	if o := s.Get(key).Select(selector("X-A: "+a), false); o != nil {
 		return string(o.Body)
 	}
 	return ""
@@ -51,10 +60,7 @@ func TestTheNewestOfASelectionIsKept(t *testing.T) {
 		t.Errorf("%q of %d", got, len(s.Get("/a")))
 	}
 	for i := range 5 {
-		o := object(3, fmt.Sprint("variant ", i))
-		o.Selected = fields(fmt.Sprint("X-A: v", i))
-		o.selecting = SelectingKey(o.Selected, o.Names)
-		s.Put("/a", o)
+		s.Put("/a", object(3, fmt.Sprint("variant ", i)).forRequest(fmt.Sprint("X-A: v", i)))
 	}
 	if n := len(s.Get("/a")); n != 3 || stored(s, "/a", "v4") != "variant 4" || stored(s, "/a", "1") != "" {
 		t.Errorf("%d variants", n)
@@ -89,12 +95,12 @@ func TestPurges(t *testing.T) {
 				}
 				for _, key := range row.gone {
 					delete(keys, key)
-					o := s.Get(key).Select(fields("X-A: 1"), false)
+					o := s.Get(key).Select(selector("X-A: 1"), false)
 					if soft && (o == nil || o.Left(p.At) > 0) || !soft && o != nil {
 						t.Errorf("soft %v: %s: %+v", soft, key, o)
 					}
 					s.Put(key, object(9, "was under way", "Cache-Tag: x, t"+key[len(key)-1:]))
-					if o := s.Get(key).Select(fields("X-A: 1"), false); o != nil && (!soft || o.Left(p.At) > 0) {
+					if o := s.Get(key).Select(selector("X-A: 1"), false); o != nil && (!soft || o.Left(p.At) > 0) {
 						t.Errorf("soft %v: %s: what was asked for before is stored after", soft, key)
 					}
 					if !s.Put(key, object(11, "new")) || stored(s, key, "1") != "new" {
@@ -157,7 +163,7 @@ func TestManyPurgesHideNothing(t *testing.T) {
 	}
 	for range 2 { // from there, and from here
 		for key, want := range map[string]int{"/a": 1, "/b": 0} {
-			if got := s.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(2*time.Minute)); len(got) != want {
+			if got := s.Find(t.Context(), key, selector("X-A: 1"), &usualRules, noon.Add(2*time.Minute)); len(got) != want {
 				t.Errorf("%s: %d are found", key, len(got))
 			}
 		}
@@ -167,9 +173,13 @@ func TestManyPurgesHideNothing(t *testing.T) {
 
 // variant is an object for requests with a value of X-A.
 func variant(after int, value string) *Object {
-	o := object(after, value)
-	o.Selected = fields("X-A: " + value)
-	o.selecting = SelectingKey(o.Selected, o.Names)
+	return object(after, value).forRequest("X-A: " + value)
+}
+
+// forRequest makes the object one that was sent to a request with these fields.
+func (o *Object) forRequest(lines ...string) *Object {
+	o.Selected = selector(lines...).selected(o.Names)
+	o.selecting = o.keyFor(o.Names)
 	return o
 }
 
@@ -179,14 +189,14 @@ func TestWhatAnotherInstanceRemoved(t *testing.T) {
 	for name, remove := range map[string]func(one *Store){
 		"the URI": func(one *Store) { one.Purge(Purge{At: noon.Add(10 * time.Second), Key: "/x"}) },
 		"a variant": func(one *Store) {
-			one.Drop("/x", one.Get("/x").Select(fields("X-A: fr"), false), noon.Add(10*time.Second))
+			one.Drop("/x", one.Get("/x").Select(selector("X-A: fr"), false), noon.Add(10*time.Second))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), webtest.Far{}
 			one.Far, two.Far = far, far
 			find := func(s *Store, value string, after int) *Object {
-				request := fields("X-A: " + value)
+				request := selector("X-A: " + value)
 				return s.Find(t.Context(), "/x", request, &usualRules, noon.Add(time.Duration(after)*time.Second)).Select(request, false)
 			}
 			two.Put("/x", variant(0, "en"))
@@ -224,7 +234,7 @@ func TestWhatWasReplacedDoesNotReturn(t *testing.T) {
 			clear(far)
 			s.Replaced(s.farKey("/x"), noon.Add(row.created))
 			for range 2 {
-				if v := s.Find(t.Context(), "/x", fields("X-A: 1"), &usualRules, noon.Add(20*time.Second)); len(v) != row.want {
+				if v := s.Find(t.Context(), "/x", selector("X-A: 1"), &usualRules, noon.Add(20*time.Second)); len(v) != row.want {
 					t.Errorf("%d are found, want %d", len(v), row.want)
 				}
 			}
@@ -241,7 +251,7 @@ func TestAFillFromBeforeAPurgeElsewhere(t *testing.T) {
 		s.Missed() // as at a start
 	}
 	find := func(s *Store, value string) *Object {
-		request := fields("X-A: " + value)
+		request := selector("X-A: " + value)
 		return s.Find(t.Context(), "/x", request, &usualRules, noon.Add(30*time.Second)).Select(request, false)
 	}
 	slow := variant(5, "fr") // is asked for by the second one
@@ -268,10 +278,10 @@ func TestWhatIsKeptOfAnotherOrigin(t *testing.T) {
 	there.Put("/x", object(20, "old").of("before"))
 	here.Purge(Purge{At: noon.Add(10 * time.Second), Prefix: "/"})
 	at, all := noon.Add(30*time.Second), func(*Object) (yes, known bool) { return true, true }
-	if len(here.Find(t.Context(), "/x", fields("X-A: 1"), &before, at)) != 1 || here.Ready("/x", &before, at, all) == nil {
+	if len(here.Find(t.Context(), "/x", selector("X-A: 1"), &before, at)) != 1 || here.Ready("/x", &before, at, all) == nil {
 		t.Fatal("the instances share nothing")
 	}
-	if len(here.Find(t.Context(), "/x", fields("X-A: 1"), &now, at)) != 0 || here.Ready("/x", &now, at, all) != nil {
+	if len(here.Find(t.Context(), "/x", selector("X-A: 1"), &now, at)) != 0 || here.Ready("/x", &now, at, all) != nil {
 		t.Error("what is of another origin is served")
 	}
 }
@@ -305,7 +315,7 @@ func TestReplacedBehindALook(t *testing.T) {
 			one.Far, two.Far = far.Far, far
 			one.Put("/x", object(0, "old"))
 			if here {
-				two.Find(t.Context(), "/x", fields("X-A: 1"), &usualRules, noon)
+				two.Find(t.Context(), "/x", selector("X-A: 1"), &usualRules, noon)
 				two.Missed()
 				far.looks = 0
 			}
@@ -314,7 +324,7 @@ func TestReplacedBehindALook(t *testing.T) {
 				two.Replaced(two.farKey("/x"), noon.Add(10*time.Second))
 			}}
 			for _, want := range []string{"old", "new", "new"} {
-				if v := two.Find(t.Context(), "/x", fields("X-A: 1"), &usualRules, noon.Add(20*time.Second)); len(v) != 1 || string(v[0].Body) != want {
+				if v := two.Find(t.Context(), "/x", selector("X-A: 1"), &usualRules, noon.Add(20*time.Second)); len(v) != 1 || string(v[0].Body) != want {
 					t.Errorf("%s, expected %s", v[0].Body, want)
 				}
 			}
@@ -331,7 +341,7 @@ func TestOfALongURINobodyTells(t *testing.T) {
 	one.Far, two.Far = far, far
 	key := "/" + strings.Repeat("x", entry.MostAnnounced)
 	find := func() Variants {
-		return two.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(time.Minute))
+		return two.Find(t.Context(), key, selector("X-A: 1"), &usualRules, noon.Add(time.Minute))
 	}
 	two.Missed() // as at a start
 	one.Put(key, object(0, "old"))
@@ -353,7 +363,7 @@ func TestAPurgeElsewhereAllowsForClocks(t *testing.T) {
 	s.put("/y", object(0, "other").later(ClockSkew/2), 0)
 	s.Missed()
 	for key, want := range map[string]int{"/x": 0, "/y": 1} {
-		if v := s.Find(t.Context(), key, fields("X-A: 1"), &usualRules, noon.Add(time.Second)); len(v) != want {
+		if v := s.Find(t.Context(), key, selector("X-A: 1"), &usualRules, noon.Add(time.Second)); len(v) != want {
 			t.Errorf("%s: %d are found", key, len(v))
 		}
 	}
@@ -370,14 +380,12 @@ func TestVariantsLeaveRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.DigestWith([KeyBytes]byte{})
 	for i := range 100 {
 		s.Put(fmt.Sprint("/", i), object(0, string(make([]byte, 50_000))))
 	}
 	for i := range 50 {
-		o := object(1, string(make([]byte, 150_000)))
-		o.Selected = fields(fmt.Sprint("X-A: v", i))
-		o.selecting = SelectingKey(o.Selected, o.Names)
-		s.Put("/varies", o)
+		s.Put("/varies", object(1, string(make([]byte, 150_000))).forRequest(fmt.Sprint("X-A: v", i)))
 	}
 	s.table.CleanUp()
 	if n := s.table.EstimatedSize(); n != 101 || len(s.Get("/varies")) != 6 || stored(s, "/varies", "v49") == "" {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ func isComplete(status int) bool {
 
 // forbids is what forbids to store a response, the first of the reasons.
 func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, forbidden bool) {
+	vary, err := varyFields(r.Header, rules.Ignored)
 	switch {
 	case !isComplete(r.Status):
 		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status), true
@@ -62,31 +64,45 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 		return words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）"), true
 	case len(r.Header["Set-Cookie"]) > 0 && (!t.Explicit || t.NoCache || t.Left(r.Received) <= 0):
 		return words.Say("it sets a cookie, and is not fresh by what it says", "它设置了 Cookie，又没有声明尚未用完的保鲜期"), true
-	case len(r.Header["Set-Cookie"]) > 0 && slices.Contains(Selecting(r.Header, rules.Ignored), "Cookie"):
+	case len(r.Header["Set-Cookie"]) > 0 && slices.Contains(vary, "Cookie"):
 		return words.Say("it sets a cookie, and is selected by cookies (Vary)", "它设置了 Cookie，又按 Cookie 选取（Vary）"), true
-	case identifies(q.Header) && mayBeOfOne(r, t, rules):
+	case t.ByDefault && rules.hasCredentials(header(q.Header)):
+		return words.Say("the request has a cookie or a key, and the answer does not say how long it is fresh: cache: default is for requests without (cache: credentials: shared)", "请求带有 Cookie 或密钥，而响应没有声明保鲜期：cache: default 只用于不带它们的请求（cache: credentials: shared）"), true
+	case rules.hasCredentials(header(q.Header)) && mayBeOfOne(r, t):
 		return words.Say("the request has a cookie or a key, and but for its date the answer does not say how long it is fresh, or which one it is", "请求带有 Cookie 或密钥，而响应的保鲜期或版本只有日期可依"), true
-	case variesByAnything(r.Header):
+	case errors.Is(err, errVaryAny):
 		return words.Say("of Vary: *", "声明了 Vary: *"), true
-	case q.Header[callersField] == nil && slices.Contains(Selecting(r.Header, rules.Ignored), callersField):
+	case errors.Is(err, errVaryToken):
+		return words.Say("Vary has something that is no name of a field", "Vary 中有不是字段名的内容"), true
+	case err != nil:
+		return words.Sayf("Vary names more than %d fields", "Vary 列出的字段超过 %d 个", maxVary), true
+	case q.Header[callersField] == nil && slices.Contains(vary, callersField):
 		return words.Say("of Vary: X-Forwarded-For, which differs from caller to caller", "声明了 Vary: X-Forwarded-For，而它因来访者而异"), true
-	case isDisguised(q.Header, r.Header):
+	case isDisguised(q.Header, vary):
 		return words.Say("the request has a field of Vary with _ in the place of -, which an origin may take for it", "请求中有 Vary 所列的字段，但以 _ 代替了 -，源站可能把两者混为一谈"), true
 	}
 	return why, false
 }
 
-// identifies reports whether a request has a cookie, or one of the fields that stand in the place of Authorization at many origins.
-func identifies(request http.Header) bool {
-	return request["Cookie"] != nil || request["X-Api-Key"] != nil || request["X-Auth-Token"] != nil
+// credentials are the request fields that may say who sends a request.
+var credentials = [...]string{"Authorization", "Cookie", "X-Api-Key", "X-Auth-Token"}
+
+// Credentials returns those fields.
+func Credentials() []string { return slices.Clone(credentials[:]) }
+
+// hasCredentials reports whether a request says to the origin who sends it. It is false where the operator says that this makes no
+// other response.
+func (rules *Rules) hasCredentials(request Fields) bool {
+	return !rules.CredentialsShared && slices.ContainsFunc(credentials[:], func(name string) bool {
+		return request.Lines(name) != nil && !slices.Contains(rules.Replaced, name)
+	})
 }
 
-// mayBeOfOne reports whether a response to such a request may be for that caller alone, as files are behind a login: of its date no
-// freshness follows then, and those of others may have the same one.
-func mayBeOfOne(r *Response, t *Terms, rules *Rules) bool {
-	_, byDefault := rules.Default[r.Status]
+// mayBeOfOne reports whether a response to a request with credentials may be for that client alone, as files are behind a login: of its
+// date no freshness follows then, and those of others may have the same one.
+func mayBeOfOne(r *Response, t *Terms) bool {
 	switch {
-	case t.Public, byDefault:
+	case t.Public:
 		return false
 	case t.NoCache, t.Left(r.Received) <= 0:
 		return r.Header.Get("Etag") == ""
@@ -172,19 +188,9 @@ func Undisguised(name string) (plain string, ok bool) {
 
 // isDisguised reports whether a request has a field that may be taken for one that selects the response: what an origin has made of
 // both would be stored for the other one alone.
-func isDisguised(request, response http.Header) bool {
+func isDisguised(request http.Header, vary []string) bool {
 	for name := range request {
-		if plain, ok := Undisguised(name); ok && slices.Contains(Selecting(response, nil), plain) {
-			return true
-		}
-	}
-	return false
-}
-
-// variesByAnything reports whether Vary has a member *: no other request selects that response (RFC 9111, section 4.1).
-func variesByAnything(h http.Header) bool {
-	for m := range members(h["Vary"]) {
-		if m == "*" {
+		if plain, ok := Undisguised(name); ok && slices.Contains(vary, plain) {
 			return true
 		}
 	}

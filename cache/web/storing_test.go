@@ -45,6 +45,8 @@ func TestStorable(t *testing.T) {
 		{200, "Cache-Control: max-age=60|Vary: *", "", false},
 		{200, "Cache-Control: max-age=60|Vary: a|Vary: b, *", "", false},
 		{200, "Cache-Control: max-age=60|Vary: , *", "", false},
+		{200, "Cache-Control: max-age=60|Vary: X A", "", false},
+		{200, "Cache-Control: max-age=60|Vary: X-A, \"b\"", "", false},
 		{200, "Cache-Control: max-age=60|Vary: X-A", "X_A: 1|X-A: 2", false},
 		{200, "Cache-Control: max-age=60|Vary: X-A", "X_B: 1|X-A: 2", true},
 		{200, "Cache-Control: max-age=60|Vary: X-Forwarded-For", "", false},

@@ -1,147 +1,242 @@
 package web
 
 import (
-	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
+
+	"sundry/cache/clients"
 )
 
-// Selecting are the names of the request fields that select a response: those of its Vary, but for those that an operator
-// ignores, in order and each once. What is compressed is selected by Accept-Encoding also where its origin does not say so.
-func Selecting(response http.Header, ignored []string) []string {
-	var names []string
-	vary := response["Vary"]
-	if response["Content-Encoding"] != nil {
-		vary = append(slices.Clip(vary), "Accept-Encoding")
+// maxVary is the number of fields by which a stored response may vary.
+const maxVary = 20
+
+// These say why a response cannot be selected by its Vary.
+var (
+	errVaryAny   = errors.New("Vary: *")
+	errVaryToken = errors.New("a member of Vary is not a token")
+	errVaryMany  = errors.New("Vary names too many fields")
+)
+
+// varyFields returns the names of the request fields that select a response, sorted and each once: those of its Vary except the ignored
+// ones, and Accept-Encoding for every response with a Content-Encoding. An error means that no request selects the response.
+func varyFields(response http.Header, ignored []string) (names []string, err error) {
+	if response["Content-Encoding"] != nil && !slices.Contains(ignored, "Accept-Encoding") {
+		names = append(names, "Accept-Encoding")
 	}
-	for m := range members(vary) {
-		name := http.CanonicalHeaderKey(m)
-		if !slices.Contains(ignored, name) && !slices.Contains(names, name) {
+	for m := range members(response["Vary"]) {
+		switch name := http.CanonicalHeaderKey(m); {
+		case m == "*":
+			return nil, errVaryAny
+		case !isToken(m):
+			return nil, errVaryToken
+		case slices.Contains(ignored, name) || slices.Contains(names, name):
+		case len(names) == maxVary:
+			return nil, errVaryMany
+		default:
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return names, nil
 }
 
-// SelectingKey says what a request has in the selecting fields, normalized as far as that changes no meaning (RFC 9111,
-// section 4.1): two requests with one key select the same response. A field that is absent is another one than one that is empty.
-func SelectingKey(request http.Header, names []string) string {
+// Fields are the fields of a request by their canonical names.
+type Fields interface {
+	// Lines returns the lines of a field; nil if the request does not have it.
+	Lines(name string) []string
+}
+
+// header implements Fields.
+type header http.Header
+
+func (h header) Lines(name string) []string { return h[name] }
+
+// Selector tells which stored responses a request selects (RFC 9111, section 4.1). It computes the value of each field and the key of
+// each list of names once, whatever the number of variants. It is safe for concurrent use and must not be copied after its first use.
+type Selector struct {
+	// Client sends the request.
+	Client clients.ID
+
+	fields Fields
+	routed []string // fields of routing that the request has
+	rules  *Rules
+	key    *[KeyBytes]byte // of digests
+
+	mu     sync.Mutex
+	values []fieldValue
+	keys   []varyKey
+	room   struct {
+		values [3]fieldValue
+		keys   [1]varyKey
+	}
+}
+
+type fieldValue struct {
+	name, text string
+}
+
+type varyKey struct {
+	names []string
+	key   string
+}
+
+// Selector returns the selector of a request.
+func (s *Store) Selector(request http.Header, rules *Rules) Selector {
+	return s.SelectorOf(header(request), Routed(request), rules)
+}
+
+// SelectorOf is Selector for a request of which routed are the fields of Routing that it has.
+func (s *Store) SelectorOf(request Fields, routed []string, rules *Rules) Selector {
+	return Selector{fields: request, routed: routed, rules: rules, key: s.digestKey.Load()}
+}
+
+// Selects reports whether the request selects a response.
+func (s *Selector) Selects(o *Object) bool {
+	return s.allows(o) && (len(o.Names) == 0 || s.keyOf(o.Names) == o.selecting)
+}
+
+// allows reports whether the request may get a response that is selected by its fields: not what is fresh by a default alone if it has
+// credentials, and not what was sent to a request without its fields of routing.
+func (s *Selector) allows(o *Object) bool {
+	return !(o.ByDefault && s.rules.hasCredentials(s.fields)) && containsAll(o.Names, s.routed)
+}
+
+func containsAll(names, wanted []string) bool {
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyOf returns the key of the request for a list of names.
+func (s *Selector) keyOf(names []string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.keys {
+		if slices.Equal(s.keys[i].names, names) {
+			return s.keys[i].key
+		}
+	}
+	if s.keys == nil {
+		s.keys = s.room.keys[:0]
+	}
+	key := selectingKey(names, s.valueOf)
+	s.keys = append(s.keys, varyKey{names, key})
+	return key
+}
+
+// selectingKey joins the values of fields. Requests with the same key select the same response. An absent field and an empty one are
+// different. Neither names nor values have line breaks.
+func selectingKey(names []string, value func(name string) (text string, ok bool)) string {
+	if len(names) == 0 {
+		return ""
+	}
 	var b strings.Builder
 	for _, name := range names {
 		b.WriteString(name)
-		if lines, ok := request[name]; ok {
+		if text, ok := value(name); ok {
 			b.WriteByte('=')
-			b.WriteString(strconv.Quote(normalized(name, lines)))
+			b.WriteString(text)
 		}
-		b.WriteByte(';')
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// normalized is a field on one line, without white space beside commas. Preferences are in their order, and in lower case as far
-// as case means nothing. One with an empty member is kept as it is: what an origin makes of that cannot be told.
-func normalized(name string, lines []string) string {
-	whole := strings.Join(lines, ",")
-	all := slices.Collect(members(lines))
-	if whole != "" && len(all) < len(slices.Collect(splitOutsideQuotes(whole, ','))) {
-		return whole
-	}
-	if strings.HasPrefix(name, "Accept") {
-		return strings.Join(preferences(all), ",")
-	}
-	return strings.Join(all, ",")
+// value returns the value of a field by which responses are selected; false if the request does not have it.
+func (s *Selector) value(name string) (text string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.valueOf(name)
 }
 
-// preference is a member of an Accept field: what, and how much it is liked, in thousandths.
-type preference struct {
-	what    string
-	quality int
-}
-
-// preferences sorts the members of an Accept field, the most preferred first.
-func preferences(all []string) []string {
-	sorted := parsePreferences(all)
-	out := make([]string, len(sorted))
-	for i, p := range sorted {
-		if out[i] = p.what; p.quality != 1000 {
-			out[i] += ";q=" + strconv.Itoa(p.quality)
+// valueOf is value. The caller holds mu.
+func (s *Selector) valueOf(name string) (text string, ok bool) {
+	lines := s.fields.Lines(name)
+	if len(lines) == 0 {
+		return "", false
+	}
+	for i := range s.values {
+		if s.values[i].name == name {
+			return s.values[i].text, true
 		}
 	}
-	return out
-}
-
-func parsePreferences(all []string) []preference {
-	sorted := make([]preference, 0, len(all))
-	for _, m := range all {
-		p := preference{quality: unweighted}
-		named := false
-		for part := range splitOutsideQuotes(m, ';') {
-			part = lowerName(strings.TrimSpace(part))
-			q, isQuality := strings.CutPrefix(part, "q=")
-			n, valid := quality(q)
-			switch {
-			case named && isQuality && valid && p.quality == unweighted:
-				p.quality = n
-			case named:
-				p.what += ";" + part
-			default:
-				p.what, named = part, true
-			}
+	if s.values == nil {
+		s.values = s.room.values[:0]
+	}
+	if text, ok = negotiated(name, lines); !ok {
+		if !slices.Contains(credentials[:], name) {
+			lines = listed(lines)
 		}
-		if p.quality == unweighted {
-			p.quality = 1000
+		text = digestOf(s.key, name, lines)
+	}
+	s.values = append(s.values, fieldValue{name, text})
+	return text, true
+}
+
+// selected returns the values of fields that the request has; nil if there are no names.
+func (s *Selector) selected(names []string) map[string]string {
+	if len(names) == 0 {
+		return nil
+	}
+	values := make(map[string]string, len(names))
+	for _, name := range names {
+		if text, ok := s.value(name); ok {
+			values[name] = text
 		}
-		sorted = append(sorted, p)
 	}
-	slices.SortStableFunc(sorted, func(a, b preference) int {
-		return cmp.Or(b.quality-a.quality, strings.Compare(a.what, b.what))
-	})
-	return sorted
+	return values
 }
 
-// lowerName is a preference, or a parameter of one, in lower case but for the value.
-func lowerName(part string) string {
-	name, value, isParameter := strings.Cut(part, "=")
-	if name = strings.ToLower(name); isParameter {
-		return name + "=" + value
+const (
+	// KeyBytes is the length of the key of digests.
+	KeyBytes = 32
+	// digestBytes make it impossible to find another value with the same digest.
+	digestBytes = 16
+	// digestMark begins a digest. No normalised value has a space.
+	digestMark = "digest "
+)
+
+func isDigest(value string) bool { return strings.HasPrefix(value, digestMark) }
+
+// digestOf returns a keyed digest of the lines of a field, which may be secret: a cookie, or a token.
+func digestOf(key *[KeyBytes]byte, name string, lines []string) string {
+	var room [512]byte
+	b := append(append(room[:0], key[:]...), name...)
+	for _, line := range lines {
+		b = append(append(b, '\n'), line...)
 	}
-	return name
+	sum := sha256.Sum256(b)
+	return digestMark + hex.EncodeToString(sum[:digestBytes])
 }
 
-// unweighted is the quality of what has no weight yet.
-const unweighted = -1
-
-// quality is a weight in thousandths (RFC 9110, section 12.4.2); false: it is none, and an origin may take it for anything.
-func quality(s string) (n int, ok bool) {
-	whole, part, _ := strings.Cut(s, ".")
-	if whole != "0" && whole != "1" || len(part) > 3 || strings.Trim(part, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.Atoi(whole + part + "000"[len(part):])
-	return n, err == nil && n <= 1000
-}
-
-// PreferredLanguage is the one language that a request prefers to all others; "" where there is none, or several.
-func PreferredLanguage(request http.Header) string {
-	all := parsePreferences(slices.Collect(members(request["Accept-Language"])))
-	if len(all) == 0 || all[0].what == "*" || len(all) > 1 && all[1].quality == all[0].quality {
-		return ""
-	}
-	return all[0].what
-}
-
-// InLanguage reports whether a response that is selected by Accept-Language is in the language that the request prefers
-// to all others, so that an origin that negotiates would send this one, whatever else the request accepts; all other selecting
-// fields are as they were.
-func InLanguage(response, request, selected http.Header, names []string) bool {
-	if !slices.Contains(names, "Accept-Language") || routedBeyond(request, names) {
+// prefersLanguageOf reports whether a response is in the language that the request prefers to all others, and is selected by it: an
+// origin that negotiates would send it, whatever else the request accepts. Both requests must have a well-formed Accept-Language, and the
+// same values in all other fields.
+func (s *Selector) prefersLanguageOf(o *Object) bool {
+	const field = "Accept-Language"
+	stored, ok := o.Selected[field]
+	if !ok || isDigest(stored) || !s.allows(o) {
 		return false
 	}
-	others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "Accept-Language" })
-	language := PreferredLanguage(request)
-	return language != "" && strings.EqualFold(strings.TrimSpace(response.Get("Content-Language")), language) &&
-		SelectingKey(request, others) == SelectingKey(selected, others)
+	own, _ := s.value(field)
+	language := preferredLanguage(own)
+	if language == "" || !strings.EqualFold(strings.TrimSpace(o.Header.Get("Content-Language")), language) {
+		return false
+	}
+	return !slices.ContainsFunc(o.Names, func(name string) bool { return name != field && !s.agrees(o, name) })
+}
+
+// agrees reports whether the request has the same value of a field as the one for which a response was sent.
+func (s *Selector) agrees(o *Object, name string) bool {
+	own, ok := s.value(name)
+	stored, has := o.Selected[name]
+	return own == stored && ok == has
 }

@@ -554,8 +554,8 @@ func TestASecondPurgeOfAnAPIIsNoRepetition(t *testing.T) {
 	for range 2 {
 		s.purgeAPIs(map[string]policy.Purge{"x": {Hard: time.Now()}})
 		r := &web.Response{Status: http.StatusOK, Header: http.Header{"Cache-Control": {"max-age=60"}}, Requested: time.Now(), Received: time.Now()}
-		terms := web.TermsOf(r, &web.Rules{})
-		if store.Get("x/a") != nil || !store.Put("x/a", web.NewObject(r, &terms, http.Header{}, &web.Rules{})) {
+		terms, selector := web.TermsOf(r, &web.Rules{}), store.Selector(nil, &web.Rules{})
+		if store.Get("x/a") != nil || !store.Put("x/a", web.NewObject(r, &terms, &selector, &web.Rules{})) {
 			t.Fatal("what was asked for between the purges is there, or what is asked for after them is not")
 		}
 	}

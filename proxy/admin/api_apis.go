@@ -70,7 +70,7 @@ type keptView struct {
 	Bytes  int    `json:"bytes"`
 	AgeS   int64  `json:"age_s"`
 	LeftS  int64  `json:"left_s"` // freshness left; negative when stale
-	// Vary are the request fields that select it, each with what its caller had.
+	// Vary are the request fields that select it, each with the value of its request: normalised, or as a digest.
 	Vary map[string]string `json:"vary,omitempty"`
 	Tags []string          `json:"tags,omitempty"`
 	Part string            `json:"part,omitempty"` // such as bytes 0-99/200
@@ -88,7 +88,7 @@ func newKeptView(name, uri string, o *web.Object, now time.Time) keptView {
 		if v.Vary == nil {
 			v.Vary = map[string]string{}
 		}
-		v.Vary[field] = strings.Join(o.Selected[field], ", ")
+		v.Vary[field] = o.Selected[field]
 	}
 	return v
 }

@@ -93,15 +93,11 @@ func (t *teller) tellStoreKey(a *catalog.API, r *http.Request, f *through.Forese
 	}
 }
 
-// selecting are the fields that select a variant, with what they hold where that is no credential.
+// selecting are the fields that select a variant, with their values: normalised, or as a digest.
 func selecting(o *web.Object) words.Text {
 	var all []string
 	for _, name := range o.Names {
-		value := strings.Join(o.Selected[name], ", ")
-		if value != "" && !strings.HasPrefix(name, "Accept") && name != "Origin" {
-			value = "…"
-		}
-		all = append(all, strings.TrimSpace(name+": "+value))
+		all = append(all, strings.TrimSpace(name+": "+o.Selected[name]))
 	}
 	return words.Name(strings.Join(all, "; "))
 }

@@ -137,7 +137,7 @@ func (e *errand) header() http.Header {
 	case e.stored != nil:
 		web.AddValidators(h, e.stored.Header, nil)
 	case len(e.variants) > 0:
-		if tags := e.variants.Tags(e.r.Header); len(tags) > 0 {
+		if tags := e.variants.Tags(&e.selector); len(tags) > 0 {
 			web.AddValidators(h, nil, tags)
 		}
 	case e.prefix != nil:
@@ -184,7 +184,7 @@ func (e *errand) validated(got *web.Response) (a answer, ok bool) {
 		}
 		return e.update(e.stored, got), true
 	case got.Status == http.StatusNotModified && len(e.variants) > 0:
-		if o := e.variants.Tagged(got.Header.Get("Etag"), e.r.Header); o != nil {
+		if o := e.variants.Tagged(got.Header.Get("Etag"), &e.selector); o != nil {
 			return e.update(o, got), true
 		}
 	case e.stored != nil && web.StatusIsTrouble(got.Status) && e.stored.Usable(false, e.now()):
@@ -198,7 +198,7 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 	r := &web.Response{Status: old.Status, Header: web.Updated(old.Header, got.Header), Requested: got.Requested, Received: got.Received}
 	t := web.TermsOf(r, &e.Rules)
 	storable := web.Storable(e.q, r, &t, &e.Rules)
-	o := web.NewObject(r, &t, e.r.Header, &e.Rules).With(old.Body, old.Part).In(web.Variants{old})
+	o := web.NewObject(r, &t, &e.selector, &e.Rules).With(old.Body, old.Part).In(web.Variants{old})
 	if len(o.Tags) == 0 {
 		o.Tags = old.Tags
 	}
@@ -241,7 +241,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	if e.stored != nil && tells && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
 		e.stored.Outdate()
 	}
-	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), status: e.status, trailer: &resp.Trailer}
+	a := answer{object: web.NewObject(got, &t, &e.selector, &e.Rules), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = b.keeps
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
 	a.spool = e.newSpool(resp, a.shared)

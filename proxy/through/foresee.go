@@ -33,8 +33,9 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 		f.Refused = http.StatusBadRequest
 		return f
 	}
-	f.Variants = h.store.Find(r.Context(), f.Key, r.Header, &h.Rules, now)
-	f.Selected = f.Variants.Select(r.Header, h.Rules.Languages)
+	selector := h.store.Selector(r.Header, &h.Rules)
+	f.Variants = h.store.Find(r.Context(), f.Key, &selector, &h.Rules, now)
+	f.Selected = f.Variants.Select(&selector, h.Rules.Languages)
 	switch {
 	case passed:
 		f.Status.Fwd = "request"

@@ -154,7 +154,9 @@ type call struct {
 	path    string // at the origin, with the query
 	key     string
 	began   time.Time
-	cut     bool // the answer has been cut off
+	// selector tells which stored responses the request selects.
+	selector web.Selector
+	cut      bool // the answer has been cut off
 	// spares: what is stored can be served if the origin is not asked, so of a quota the reserve is left to others.
 	spares bool
 	// handshake is what has become of the last request to the origin: nothing yet, or one of the following. Others may make a
@@ -185,6 +187,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	r = h.heard(r, trusted)
 	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, client: client, upgrade: upgrade, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
+	c.selector = h.store.Selector(r.Header, &h.Rules)
+	c.selector.Client = client
 	defer func() { tell(&c.w.Result) }()
 	defer c.endWait()
 	switch {
@@ -210,8 +214,8 @@ var (
 
 // cached answers a GET or HEAD from what is stored, or through a flight.
 func (c *call) cached() {
-	variants := c.store.Find(c.r.Context(), c.key, c.r.Header, &c.Rules, c.began)
-	o := variants.Select(c.r.Header, c.Rules.Languages)
+	variants := c.store.Find(c.r.Context(), c.key, &c.selector, &c.Rules, c.began)
+	o := variants.Select(&c.selector, c.Rules.Languages)
 	if o == nil {
 		c.miss(variants)
 		return
@@ -393,7 +397,7 @@ func (c *call) respondIfThere(a *answer) {
 // gets what has just been made; who comes later, what may be reused.
 func (c *call) mayHave(a *answer) bool {
 	switch {
-	case !a.shared, !a.object.Selects(c.r.Header):
+	case !a.shared, !c.selector.Selects(a.object):
 		return false
 	case a.status.Hit, !c.began.After(a.object.Received):
 		return true
@@ -403,7 +407,7 @@ func (c *call) mayHave(a *answer) bool {
 
 // selected is what is stored here that the request selects, be it fresh or not; nil: nothing.
 func (c *call) selected() *web.Object {
-	return c.store.Get(c.key).Of(&c.Rules).Select(c.r.Header, c.Rules.Languages)
+	return c.store.Get(c.key).Of(&c.Rules).Select(&c.selector, c.Rules.Languages)
 }
 
 func (c *call) purgedSince(t time.Time) bool { return c.store.PurgedSince(c.key, t) }

@@ -66,7 +66,7 @@ func (c *call) passOn(resp *http.Response, got *web.Response, status web.CacheSt
 		window = max(c.Most, window)
 	}
 	spool := web.NewSpool(window, window, resp.ContentLength, c.store.Spools, c.client)
-	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: spool, status: status, trailer: &resp.Trailer}
+	a := &answer{object: web.NewObject(got, &t, &c.selector, &c.Rules), spool: spool, status: status, trailer: &resp.Trailer}
 	var keep func(body []byte) bool
 	if keeps {
 		keep = func(body []byte) bool {

@@ -18,8 +18,8 @@ func Deciding() []string {
 
 // Ready appends the head of an answer that lies ready, byte for byte as net/http writes it, and returns it with the body, which
 // must not be changed. The request is a GET or HEAD of target, its path and query, and has none of the fields Deciding;
-// selects, which heeds those of web.Routing that IsHeard, says whether it selects a response, and whether it can tell. false: ServeHTTP
-// answers it.
+// selects, which heeds those of web.Routing that IsHeard, says whether it selects a response, and whether it can tell; its selector is
+// that of Selector. false: ServeHTTP answers it.
 func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) (yes, known bool), now time.Time) (head, body []byte, r Result, ok bool) {
 	o := h.store.Ready(h.Name+target, &h.Rules, now, selects)
 	if o == nil || http.StatusText(o.Status) == "" || o.Header["Content-Length"] == nil {
@@ -36,6 +36,11 @@ func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) (ye
 	buf = append(buf, made.untilTTL...)
 	buf = strconv.AppendInt(buf, int64(r.Cache.TTL/time.Second), 10)
 	return append(buf, made.rest...), o.Body, r, true
+}
+
+// Selector is the store's for a request, of which routed are the fields of web.Routing that it has.
+func (h *Handler) Selector(request web.Fields, routed []string) web.Selector {
+	return h.store.SelectorOf(request, routed, &h.Rules)
 }
 
 // madeHead is the head of an answer that is reused, around its age and the time for which it is still fresh.

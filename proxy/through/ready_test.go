@@ -45,8 +45,8 @@ func readyHead(t *testing.T, status int, more http.Header, body string) (head []
 	t.Helper()
 	h, now := newHandler(t, "origin.test", true, nil), time.Now()
 	r := &web.Response{Status: status, Header: http.Header{"Cache-Control": {"max-age=60"}}, Requested: now, Received: now}
-	terms := web.TermsOf(r, &h.Rules)
-	o := web.NewObject(r, &terms, nil, &h.Rules).With([]byte(body), nil)
+	terms, plain := web.TermsOf(r, &h.Rules), h.store.Selector(nil, &h.Rules)
+	o := web.NewObject(r, &terms, &plain, &h.Rules).With([]byte(body), nil)
 	for name, lines := range more {
 		o.Header[name] = lines
 	}
