@@ -69,6 +69,7 @@ type Tier struct {
 	cfg          Config
 	cluster      bool
 	database     int
+	password     string
 	writeTime    time.Duration // a write's budget
 	client       redis.UniversalClient
 	sharedValues redis.UniversalClient // with the shared values' time budget
@@ -102,7 +103,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	times := opts.callTimes(cfg.Timeout)
 	redirectLog(log)
 	t := &Tier{
-		cfg: cfg, cluster: opts.cluster, database: opts.universal.DB, writeTime: times.write, client: opts.client(times), sharedValues: opts.client(sharedValueTimes()),
+		cfg: cfg, cluster: opts.cluster, database: opts.universal.DB, password: opts.universal.Password, writeTime: times.write, client: opts.client(times), sharedValues: opts.client(sharedValueTimes()),
 		reads: newBreaker("reads", cfg.OpenFor), writes: newBreaker("writes", cfg.OpenFor),
 		queue: newQueue(cfg.Queue, cfg.QueueBytes), leaseRefusals: refusals{longest: cfg.OpenFor}, log: log,
 	}
@@ -114,6 +115,9 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	}
 	return t, nil
 }
+
+// Password returns the password of this service at Redis, which nothing in Redis tells; "" if it has none.
+func (t *Tier) Password() string { return t.password }
 
 // Close writes what waits until ctx ends, and drops the rest.
 func (t *Tier) Close(ctx context.Context) error {

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/pbkdf2"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"sundry/cache/jitter"
+	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/logmarks"
 )
@@ -16,10 +20,13 @@ const (
 	// marksPause is the time between two later tries, about.
 	marksWait  = 500 * time.Millisecond
 	marksPause = 10 * time.Second
+	// passwordRounds make it slow to guess the password of Redis by a digest.
+	passwordRounds = 200_000
 )
 
 // startMarks has the log mark with the secret that is kept: in Redis, or beside the state or
-// the snapshot. Where nothing is kept, marks are others after each start.
+// the snapshot. Where nothing is kept, marks are others after each start. The digests of request
+// fields are made with a key that is derived from the same secret.
 func (s *server) startMarks(ctx context.Context, loops *sync.WaitGroup) {
 	file := s.fileBeside(".marks")
 	switch {
@@ -50,9 +57,32 @@ func (s *server) markByFleet(ctx context.Context) bool {
 }
 
 func (s *server) mark(secret logmarks.Secret, err error) {
+	password := ""
+	if s.far != nil {
+		password = s.far.Password()
+	}
+	var key [web.KeyBytes]byte
+	if err == nil {
+		key, err = digestKey(secret, password)
+	}
 	if err != nil {
-		s.log.Warn("marks in the log are for this process alone", "error", err)
+		s.log.Warn("marks in the log, and digests of request fields, are for this process alone", "error", err)
 		return
 	}
 	s.front.MarkWith(secret)
+	s.store.DigestWith(key)
+}
+
+// digestKey derives the key of digests. A client of Redis that has the secret, but not the password of the service, cannot test guesses
+// of what digests stand for.
+func digestKey(secret logmarks.Secret, password string) (key [web.KeyBytes]byte, err error) {
+	rounds := 1
+	if password != "" {
+		rounds = passwordRounds
+	}
+	b, err := pbkdf2.Key(sha256.New, password, append([]byte("digests of request fields "), secret[:]...), rounds, len(key))
+	if err != nil {
+		return key, fmt.Errorf("key of digests: %w", err)
+	}
+	return [web.KeyBytes]byte(b), nil
 }
