@@ -222,3 +222,36 @@ func TestLaneAnswersWithTheNewest(t *testing.T) {
 	}
 	w.compare(t, lane, plain, request+"\r\n")
 }
+
+// TestLaneKeepsDefaultsFromCredentials: what is fresh by a default alone is for requests without credentials, also where the lane answers.
+func TestLaneKeepsDefaultsFromCredentials(t *testing.T) {
+	t.Parallel()
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, "for ", r.Header.Get("Cookie"), r.Header.Get("X-Api-Key"), r.Header.Get("X-Auth-Token"))
+	}))
+	defer origin.Close()
+	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := "version: 1\nname: %s\nproxy: {to: '" + origin.URL + "', cache: {default: {200: 10m}%s}%s}\n"
+	w := newTwoWays(t, map[string]string{"api": fmt.Sprintf(file, "api", "", ""), "shared": fmt.Sprintf(file, "shared", ", credentials: shared", ""),
+		"without": fmt.Sprintf(file, "without", "", ", request: {remove: [cookie], set: {X-Api-Key: x, x-auth-token: y}}")}, func(c *Config, _ *upstreams.Environment) {
+		c.Store, c.Dial = store, (&net.Dialer{}).DialContext
+		c.Calls = func(string, string) func(error, time.Duration) { return nil }
+	})
+	t.Cleanup(w.server.CloseIdle)
+	lane := dial(t, w.lane)
+	for api, want := range map[string]string{"api": "for ann", "shared": "for ", "without": "for xy"} {
+		request := "GET /api/" + api + "/x HTTP/1.1\r\nHost: a\r\n"
+		lane.ask(t, request+"\r\n")
+		for _, field := range []string{"Cookie", "X-Api-Key", "X-Auth-Token"} {
+			if got := lane.ask(t, request+field+": ann\r\n\r\n"); !strings.HasSuffix(got, "\r\n\r\n"+want) {
+				t.Errorf("%s: %s", api, got)
+			}
+		}
+	}
+	if n := w.counted(t, "sundry_express_requests_total")[`result="answered"`]; n != 6 {
+		t.Errorf("the lane has answered %v requests", n)
+	}
+}

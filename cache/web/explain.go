@@ -43,6 +43,12 @@ func (rules *Rules) Explain() []words.Text {
 	for _, status := range slices.Sorted(maps.Keys(rules.Default)) {
 		lines = append(lines, words.Sayf("a %d that says nothing: fresh for %s (cache: default)", "未声明的 %d：%s（cache: default）", status, Span(rules.Default[status])))
 	}
+	if len(rules.Default) > 0 && !rules.CredentialsShared {
+		lines = append(lines, words.Sayf("cache: default is only for requests without %s (cache: credentials)", "cache: default 只用于不带 %s 的请求（cache: credentials）", words.Names(rules.credentials()...)))
+	}
+	if rules.CredentialsShared {
+		lines = append(lines, words.Say("what says nothing is shared, whatever a request has in Cookie, X-Api-Key and X-Auth-Token (cache: credentials: shared)", "未声明的响应由所有请求共用，不论其 Cookie、X-Api-Key、X-Auth-Token 为何（cache: credentials: shared）"))
+	}
 	if rules.HeuristicShare > 0 {
 		lines = append(lines, words.Sayf("any other that says nothing: fresh for %.4g %% of the time since its Last-Modified, at most %s (cache: heuristic)", "其他未声明的响应：取距 Last-Modified 时间的 %.4g %%，最长 %s（cache: heuristic）", 100*rules.HeuristicShare, Span(rules.HeuristicMost)))
 	}

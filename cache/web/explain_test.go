@@ -41,6 +41,8 @@ func TestExplain(t *testing.T) {
 				"served stale for 2 d while the API fails (stale-if-error); for requests with the same Accept, Accept-Language",
 		},
 		{&own, 200, `Cache-Control: max-age=86400, stale-while-revalidate=0, stale-if-error=0`, "", "fresh for an hour because max-age=86400, bounded by cache: most; then fetched anew: it has no ETag or Last-Modified"},
+		{&own, 200, `Etag: "a"`, "X-Api-Key: 1", "not stored because the request has a cookie or a key, the answer does not say how long it is fresh, and cache: default is only for requests without (cache: credentials)"},
+		{&own, 200, "Cache-Control: public", "Cookie: a", "fresh for a minute because cache: default has a minute for status 200; then fetched anew: it has no ETag or Last-Modified; served stale for 30 s while it is fetched again (stale-while-revalidate); served stale for 2 d while the API fails (stale-if-error)"},
 		{&own, 201, "", "", "not stored because cache: default has 0 s for status 201, and it has no ETag or Last-Modified to be revalidated by"},
 
 		{&usualRules, 200, "Cache-Control: no-store", "", "not stored because of no-store"},
@@ -82,9 +84,18 @@ func TestExplainRules(t *testing.T) {
 		got = append(got, line.EN())
 	}
 	want := "fresh for as long as the response says, by the first that it has of CDN-Cache-Control, Cache-Control, Expires; a 404 that says nothing: fresh for a minute (cache: default); " +
+		"cache: default is only for requests without Authorization, Cookie, X-Api-Key, X-Auth-Token (cache: credentials); " +
 		"any other that says nothing: fresh for 10 % of the time since its Last-Modified, at most a day (cache: heuristic); never for longer than an hour (cache: most); " +
 		"where it says nothing: served stale for 2 d while the API fails (stale-if-error); not stored where it sets a cookie (cache: cookies: never)"
 	if got := strings.Join(got, "; "); got != want {
 		t.Errorf("%s, want\n%s", got, want)
+	}
+	own.Replaced = []string{"Cookie"}
+	if got := own.Explain()[2].EN(); got != "cache: default is only for requests without Authorization, X-Api-Key, X-Auth-Token (cache: credentials)" {
+		t.Error(got)
+	}
+	own.CredentialsShared = true
+	if got := own.Explain()[2].EN(); got != "what says nothing is shared, whatever a request has in Cookie, X-Api-Key and X-Auth-Token (cache: credentials: shared)" {
+		t.Error(got)
 	}
 }

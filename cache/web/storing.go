@@ -66,9 +66,9 @@ func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, f
 		return words.Say("it sets a cookie, and is not fresh by what it says", "它设置了 Cookie，又没有声明尚未用完的保鲜期"), true
 	case len(r.Header["Set-Cookie"]) > 0 && slices.Contains(vary, "Cookie"):
 		return words.Say("it sets a cookie, and is selected by cookies (Vary)", "它设置了 Cookie，又按 Cookie 选取（Vary）"), true
-	case t.ByDefault && rules.hasCredentials(header(q.Header)):
-		return words.Say("the request has a cookie or a key, and the answer does not say how long it is fresh: cache: default is for requests without (cache: credentials: shared)", "请求带有 Cookie 或密钥，而响应没有声明保鲜期：cache: default 只用于不带它们的请求（cache: credentials: shared）"), true
-	case rules.hasCredentials(header(q.Header)) && mayBeOfOne(r, t):
+	case t.ByDefault && rules.HasCredentials(q.Header):
+		return words.Say("the request has a cookie or a key, the answer does not say how long it is fresh, and cache: default is only for requests without (cache: credentials)", "请求带有 Cookie 或密钥，响应没有声明保鲜期，而 cache: default 只用于不带它们的请求（cache: credentials）"), true
+	case rules.HasCredentials(q.Header) && mayBeOfOne(r, t):
 		return words.Say("the request has a cookie or a key, and but for its date the answer does not say how long it is fresh, or which one it is", "请求带有 Cookie 或密钥，而响应的保鲜期或版本只有日期可依"), true
 	case errors.Is(err, errVaryAny):
 		return words.Say("of Vary: *", "声明了 Vary: *"), true
@@ -90,12 +90,21 @@ var credentials = [...]string{"Authorization", "Cookie", "X-Api-Key", "X-Auth-To
 // Credentials returns those fields.
 func Credentials() []string { return slices.Clone(credentials[:]) }
 
-// hasCredentials reports whether a request says to the origin who sends it. It is false where the operator says that this makes no
+// HasCredentials reports whether a request says to the origin who sends it. It is false where the operator says that this makes no
 // other response.
+func (rules *Rules) HasCredentials(request http.Header) bool {
+	return rules.hasCredentials(header(request))
+}
+
 func (rules *Rules) hasCredentials(request Fields) bool {
 	return !rules.CredentialsShared && slices.ContainsFunc(credentials[:], func(name string) bool {
-		return request.Lines(name) != nil && !slices.Contains(rules.Replaced, name)
+		return len(request.Lines(name)) > 0 && !slices.Contains(rules.Replaced, name)
 	})
+}
+
+// credentials returns those that the origin gets from clients.
+func (rules *Rules) credentials() []string {
+	return slices.DeleteFunc(Credentials(), func(name string) bool { return slices.Contains(rules.Replaced, name) })
 }
 
 // mayBeOfOne reports whether a response to a request with credentials may be for that client alone, as files are behind a login: of its

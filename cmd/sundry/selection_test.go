@@ -145,3 +145,38 @@ func TestDigestsNeedThePassword(t *testing.T) {
 		t.Errorf("%d keys of 6", len(made))
 	}
 }
+
+// TestCredentialsShareNothingByDefault: a default of a file is for requests without them, unless the file says that they make no other
+// response. check explains that, and explain and try say why nothing is stored.
+func TestCredentialsShareNothingByDefault(t *testing.T) {
+	t.Parallel()
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, "for ", r.Header.Get("Cookie"))
+	}))
+	t.Cleanup(origin.Close)
+	dir := t.TempDir()
+	for name, more := range map[string]string{"own": "", "shared": ", credentials: shared"} {
+		write(t, dir, name+".yaml", "version: 1\nname: "+name+"\nproxy: {to: '"+origin.URL+"', cache: {default: {200: 1m}"+more+"}}\n")
+	}
+	p := serve(t, "--catalog", dir)
+	for name, want := range map[string]string{"own": "for b", "shared": "for a"} {
+		for _, cookie := range []string{"a", "b"} {
+			_, body := getWith(t, p.public+"/api/"+name+"/x", http.Header{"Cookie": {cookie}})
+			if cookie == "b" && body != want {
+				t.Errorf("%s: %q, want %q", name, body, want)
+			}
+		}
+	}
+	mustGet(t, p.public+"/api/own/x")
+	facts, outcome := explained(t, p, "/api/own/x", "-H", "Cookie: b")
+	if outcome != "miss" || !strings.Contains(facts["key variant"], "cache: default, which is for requests without a cookie or a key") || !strings.Contains(facts["policy rule"], "cache: default is only for requests without") {
+		t.Errorf("%s %v", outcome, facts)
+	}
+	if _, outcome := explained(t, p, "/api/own/x"); outcome != "hit" {
+		t.Errorf("%s without a cookie", outcome)
+	}
+	_, errs, err := call(t, onlyIn(t), "check", "--catalog", dir)
+	if err != nil || !strings.Contains(errs, "shared.yaml:2: proxy: cache: credentials: shared: responses that do not say how long they are fresh are stored and given to all clients") || strings.Contains(errs, "own.yaml") {
+		t.Errorf("%v %s", err, errs)
+	}
+}

@@ -144,6 +144,7 @@ func TestMistakesOfAPIs(t *testing.T) {
 		"proxy: {to: 'http://a', request: {set: {A: $secrets.key}}}": `there is no $secrets.key; expected it below secrets, for example secrets: {key: SUNDRY_WEATHER_KEY}`,
 		"proxy: {to: 'http://a', cache: {callers: no}}":              `weather.yaml:3: proxy.cache.callers: expected honour or ignore, got "no"`,
 		"proxy: {to: 'http://a', cache: {cookies: always}}":          `weather.yaml:3: proxy.cache.cookies: expected explicit or never, got "always"`,
+		"proxy: {to: 'http://a', cache: {credentials: all}}":         `weather.yaml:3: proxy.cache.credentials: expected separate or shared, got "all"`,
 		"proxy: {to: 'http://a', cache: {heuristic: 7}}":             `weather.yaml:3: proxy.cache.heuristic: expected 0 to 1, got 7`,
 		"proxy: {to: 'http://a', cache: {body: -1}}":                 `weather.yaml:3: proxy.cache.body: expected 0 to 268435456, got -1`,
 		"proxy: {to: 'http://a', cach: {}}":                          `weather.yaml:3: unknown key cach in proxy; did you mean cache?`,

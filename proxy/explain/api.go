@@ -88,6 +88,8 @@ func (t *teller) tellStoreKey(a *catalog.API, r *http.Request, f *through.Forese
 	switch {
 	case f.Selected != nil && len(f.Selected.Names) > 0:
 		t.add("variant", selecting(f.Selected))
+	case f.Selected == nil && len(f.Variants) > 0 && f.Variants[0].ByDefault && a.Rules.HasCredentials(r.Header):
+		t.add("variant", words.Say("the stored one is fresh by cache: default, which is for requests without a cookie or a key", "存储的那一份的保鲜期来自 cache: default，只用于不带 Cookie 或密钥的请求"))
 	case f.Selected == nil && len(f.Variants) > 0:
 		t.add("variant", words.Sayf("by %s, of which no stored one matches", "按 %s，没有匹配的存储", strings.Join(f.Variants[0].Names, ", ")))
 	}

@@ -245,8 +245,8 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	a.status.Stored = b.keeps
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
 	a.spool = e.newSpool(resp, a.shared)
-	if a.shared || e.flightKey().isForAll() {
-		e.markers.set(e.key, !a.shared, got.Received)
+	if k := e.flightKey(); a.shared || k.isForAll() {
+		e.markers.set(e.key, k.credentials, !a.shared, got.Received)
 	}
 	return a, b
 }

@@ -47,7 +47,7 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 		f.Status.Fwd = "vary-miss"
 	default:
 		f.Status.Fwd = "uri-miss"
-		if h.markers.has(f.Key, now) {
+		if h.markers.has(f.Key, h.Rules.HasCredentials(r.Header), now) {
 			f.Status.Detail = "unshared"
 		}
 	}

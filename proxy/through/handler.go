@@ -253,7 +253,7 @@ func (c *call) miss(variants web.Variants) {
 	switch {
 	case c.q.OnlyIfCached:
 		c.fail(http.StatusGatewayTimeout, ErrOnlyIfCached)
-	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(c.key, c.began):
+	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(c.key, c.Rules.HasCredentials(c.r.Header), c.began):
 		status.Detail = "unshared"
 		c.alone(&errand{call: c, variants: variants, asIs: true, status: status})
 	default:
@@ -414,7 +414,7 @@ func (c *call) purgedSince(t time.Time) bool { return c.store.PurgedSince(c.key,
 
 // flightKey says what a flight is for. What only one caller may have is for that one alone.
 func (c *call) flightKey() flightKey {
-	k := flightKey{key: c.key, ranged: strings.Join(c.r.Header["Range"], ","), ifRange: strings.Join(c.r.Header["If-Range"], ",")}
+	k := flightKey{key: c.key, ranged: strings.Join(c.r.Header["Range"], ","), ifRange: strings.Join(c.r.Header["If-Range"], ","), credentials: c.Rules.HasCredentials(c.r.Header)}
 	if c.r.Header["Authorization"] != nil || c.q.NoStore {
 		k.caller = c.began.Format(time.RFC3339Nano) + c.r.RemoteAddr
 	}

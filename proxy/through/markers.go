@@ -13,8 +13,8 @@ const (
 	maxMarkers = 1 << 12
 )
 
-// markers remember for which keys the origin last gave what only one caller may have: requests for these wait for nobody. One
-// that is lost costs one wait more. Keys are as long as callers like, so there are hashes of them alone. The zero value is not
+// markers remember for which keys the origin last gave what only one caller may have: requests for these wait for nobody. What those with
+// credentials get says nothing of others. One that is lost costs one wait more. Keys are as long as callers like, so there are hashes of them alone. The zero value is not
 // ready: see newMarkers.
 type markers struct {
 	seed  maphash.Seed
@@ -28,14 +28,17 @@ type marker struct {
 
 func newMarkers() *markers { return &markers{seed: maphash.MakeSeed()} }
 
-func (m *markers) slot(key string) (slot *atomic.Pointer[marker], hash uint64) {
+func (m *markers) slot(key string, credentials bool) (slot *atomic.Pointer[marker], hash uint64) {
 	hash = maphash.String(m.seed, key)
+	if credentials {
+		hash = ^hash
+	}
 	return &m.table[hash%maxMarkers], hash
 }
 
 // set marks a key, or ends its mark once its responses can be shared.
-func (m *markers) set(key string, unshared bool, now time.Time) {
-	slot, hash := m.slot(key)
+func (m *markers) set(key string, credentials, unshared bool, now time.Time) {
+	slot, hash := m.slot(key, credentials)
 	if unshared {
 		slot.Store(&marker{hash, now.Add(markerTime)})
 		return
@@ -46,8 +49,8 @@ func (m *markers) set(key string, unshared bool, now time.Time) {
 }
 
 // has reports whether a key is marked.
-func (m *markers) has(key string, now time.Time) bool {
-	slot, hash := m.slot(key)
+func (m *markers) has(key string, credentials bool, now time.Time) bool {
+	slot, hash := m.slot(key, credentials)
 	k := slot.Load()
 	return k != nil && k.hash == hash && now.Before(k.until)
 }

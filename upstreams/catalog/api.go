@@ -115,10 +115,20 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	secrets := a.readSecrets(p.Secrets, env, func(line int, msg string) { *warnings = append(*warnings, Mistake{a.File, line, words.Name(msg)}) })
 	a.Request = p.Request.compile("request", secrets, problems)
 	a.Response = p.Response.compile("response", nil, problems)
+	a.Rules.Replaced = slices.Concat(a.Request.Remove, slices.Collect(maps.Keys(a.Request.Set)))
+	if a.Rules.CredentialsShared {
+		*warnings = append(*warnings, Mistake{a.File, s.Name.Line, sharedCredentials()})
+	}
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
 	a.KeepAlive = p.Keepalive == nil || *p.Keepalive
+}
+
+// sharedCredentials explains credentials: shared, which is right for few APIs.
+func sharedCredentials() words.Text {
+	return words.Say("proxy: cache: credentials: shared: responses that do not say how long they are fresh are stored and given to all clients, whatever their requests have in Cookie, X-Api-Key and X-Auth-Token; expected only for an API that answers everybody alike",
+		"proxy: cache: credentials: shared：没有声明保鲜期的响应会存储下来提供给所有来访者，不论其请求的 Cookie、X-Api-Key、X-Auth-Token 为何；只适用于对所有人响应都相同的 API")
 }
 
 // origin says of whom, and for whom, responses are that are kept: those from another address, of which callers were told apart in
@@ -128,7 +138,7 @@ func (a *API) origin() string {
 		return "" // a mistake
 	}
 	first := a.Targets[0] // the others stand in for it
-	text := fmt.Sprint(first.URL, first.Sent, len(a.Hosts) > 0, a.Rules.Ignored, a.Rules.NoCookies, a.Response)
+	text := fmt.Sprint(first.URL, first.Sent, len(a.Hosts) > 0, a.Rules.Ignored, a.Rules.NoCookies, a.Rules.CredentialsShared, a.Response)
 	return strconv.FormatUint(xxhash.Sum64String(text), 36)
 }
 
@@ -174,7 +184,7 @@ func (s *webSpec) compile(a *API, line int, problems *declare.Problems) {
 		Targets: []string{"Sundry-Cache-Control", "CDN-Cache-Control"}, HeuristicShare: heuristicShare,
 		HeuristicMost: cmp.Or(time.Duration(s.HeuristicMost), heuristicMost), Most: time.Duration(s.Most),
 		StaleWhileRevalidate: time.Duration(s.WhileRevalidate), StaleIfError: time.Duration(s.IfError),
-		IgnoreCallers: s.Callers == "ignore", NoCookies: s.Cookies == "never", Languages: s.Languages == nil || *s.Languages,
+		IgnoreCallers: s.Callers == "ignore", NoCookies: s.Cookies == "never", CredentialsShared: s.Credentials == "shared", Languages: s.Languages == nil || *s.Languages,
 		Ignored: fieldNames(s.IgnoreVary, "cache: ignore_vary", problems), Tags: fieldNames(s.Tags, "cache: tags", problems),
 	}
 	if s.Heuristic != nil {

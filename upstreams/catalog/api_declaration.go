@@ -49,7 +49,7 @@ type proxySpec struct {
 
 // webSpec is what of an API's responses is kept, where they do not say it themselves.
 type webSpec struct {
-	// Default is for how long a response is fresh that says nothing, by its status.
+	// Default is for how long a response is fresh that says nothing, by its status, for requests without credentials.
 	Default map[string]declare.Duration `yaml:"default" example:"{200: 1m, 404: 10s}"`
 	// Heuristic is the part of the time since its last change that a response is fresh for which says nothing; 0 for none.
 	Heuristic *float64 `yaml:"heuristic" example:"0.1" least:"0" most:"1"`
@@ -65,6 +65,8 @@ type webSpec struct {
 	Callers string `yaml:"callers" enum:"honour,ignore"`
 	// Cookies is explicit where responses with Set-Cookie are kept that say for how long, or never.
 	Cookies string `yaml:"cookies" enum:"explicit,never"`
+	// Credentials is separate where a response that says nothing is not shared if its request has Cookie, X-Api-Key or X-Auth-Token, or shared for an API that answers everybody alike.
+	Credentials string `yaml:"credentials" enum:"separate,shared"`
 	// Drop names query parameters that the API is not asked with, such as utm_*.
 	Drop []declare.Text `yaml:"drop" example:"[utm_*, gclid]"`
 	// Sort puts query parameters in the order of their names.
