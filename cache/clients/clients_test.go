@@ -54,6 +54,9 @@ func TestLimit(t *testing.T) {
 	if rest := l.Total() - l.Used(); fill(l, Nobody) != rest || l.Take(99, 1) {
 		t.Errorf("nobody gets something else than the %d units that are left", rest)
 	}
+	if !l.Allows(99, 1) || l.Allows(1, 1) || !l.Allows(Nobody, 1) {
+		t.Error("a client's share depends on what is left for all")
+	}
 	l.Give(Nobody, 1)
 	if !l.Take(99, 1) {
 		t.Error("a client without any does not get the last one")

@@ -26,20 +26,34 @@ func (l *Limit) Take(id ID, n int64) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	own := l.by[id]
+	if n > l.total-l.used || !l.inShare(id, n) {
+		return false
+	}
+	l.used += n
 	switch {
-	case n > l.total-l.used:
-		return false
 	case id == Nobody:
-	case own > 0 && own+n > (l.total-l.used+own)/share:
-		return false
 	case l.by == nil:
 		l.by = map[ID]int64{id: n}
 	default:
-		l.by[id] = own + n
+		l.by[id] += n
 	}
-	l.used += n
 	return true
+}
+
+// Allows reports whether n more units are within the share of a client, whether or not as many are left.
+func (l *Limit) Allows(id ID, n int64) bool {
+	if l == nil {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inShare(id, n)
+}
+
+// inShare is Allows. The caller holds mu.
+func (l *Limit) inShare(id ID, n int64) bool {
+	own := l.by[id]
+	return id == Nobody || own == 0 || own+n <= (l.total-l.used+own)/share
 }
 
 // Give returns n units of a client.

@@ -46,6 +46,9 @@ func (k kept) ask(path string) int {
 	return resp.StatusCode
 }
 
+// oneOf is the address of one of many clients.
+func oneOf(i int) string { return fmt.Sprint("127.0.2.", i%250+1) }
+
 // descriptors are those that an instance of these tests may have open.
 const descriptors = 256
 
@@ -60,7 +63,7 @@ func TestKeptConnectionsLeaveDescriptors(t *testing.T) {
 			const path = "/api/qrcode?text=a"
 			used := keep(t, m.public)
 			for i := range 300 {
-				if status := keep(t, m.public).ask([]string{path, "/docs", "/healthz"}[i%3]); status != http.StatusOK {
+				if status := dialFrom(t, oneOf(i), m.public).ask([]string{path, "/docs", "/healthz"}[i%3]); status != http.StatusOK {
 					t.Fatalf("connection %d: status %d", i, status)
 				}
 				if i%50 == 0 {
@@ -119,7 +122,7 @@ func TestSlowUpstreamsLeaveDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 160 {
-		_, _ = fmt.Fprintf(keep(t, m.public), "GET /api/own%d?id=%d HTTP/1.1\r\nHost: x\r\n\r\n", i%endpoints, i+1)
+		_, _ = fmt.Fprintf(dialFrom(t, oneOf(i), m.public), "GET /api/own%d?id=%d HTTP/1.1\r\nHost: x\r\n\r\n", i%endpoints, i+1)
 	}
 	waittest.Until(t, "each has its upstream", func() bool { return asked.Load() >= most })
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}

@@ -49,6 +49,7 @@ type connections struct {
 type connection struct {
 	net.Conn
 	client clients.ID
+	counts bool // in its client's share; false if one was accepted beyond max, while the listener closes
 	// since is when it became idle, as far as is known: no later than it did. Where the express
 	// lane was answering on it, it is when to look again.
 	since   time.Time
@@ -139,7 +140,7 @@ func (c *connections) signal() {
 // add adds a new connection, which is idle until its first request.
 func (c *connections) add(nc net.Conn, now time.Time) {
 	conn := &connection{Conn: nc, client: c.clientOf(nc), place: -1}
-	c.share.Take(conn.client, 1) // see admit
+	conn.counts = c.share.Take(conn.client, 1)
 	c.open[nc] = conn
 	c.rest(conn, now)
 }
@@ -179,7 +180,9 @@ func (c *connections) remove(conn *connection) {
 	}
 	c.wake(conn)
 	delete(c.open, conn.Conn)
-	c.share.Give(conn.client, 1)
+	if conn.counts {
+		c.share.Give(conn.client, 1)
+	}
 }
 
 // evict closes an idle connection.
@@ -218,8 +221,7 @@ const maxLooks = 8
 func (c *connections) makeRoomOf(client clients.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.share.Take(client, 1) {
-		c.share.Give(client, 1) // add takes it
+	if c.share.Allows(client, 1) {
 		return true
 	}
 	own := c.idleOf[client]
