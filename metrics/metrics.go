@@ -6,10 +6,12 @@ package metrics
 import (
 	"net/http"
 	"runtime"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Namespace is the first part of every metric name.
@@ -26,9 +28,33 @@ func New(version string) *prometheus.Registry {
 	return reg
 }
 
-// Handler serves what the registry gathers.
-func Handler(reg *prometheus.Registry) http.Handler {
-	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{Registry: reg, EnableOpenMetrics: true})
+// Handler serves what the registry gathers, with the values of labels as clean returns them.
+func Handler(reg *prometheus.Registry, clean func(value string) string) http.Handler {
+	gather := func() ([]*dto.MetricFamily, error) {
+		families, err := reg.Gather()
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				cleanLabels(m, clean)
+			}
+		}
+		return families, err
+	}
+	return promhttp.HandlerFor(prometheus.GathererFunc(gather), promhttp.HandlerOpts{Registry: reg, EnableOpenMetrics: true})
+}
+
+// cleanLabels changes the labels of a sample, which shares them with its metric.
+func cleanLabels(m *dto.Metric, clean func(value string) string) {
+	shared := m.GetLabel()
+	for i, l := range shared {
+		value := clean(l.GetValue())
+		if value == l.GetValue() {
+			continue
+		}
+		if &m.Label[0] == &shared[0] {
+			m.Label = slices.Clone(shared)
+		}
+		m.Label[i] = &dto.LabelPair{Name: l.Name, Value: &value}
+	}
 }
 
 // Reload are the gauges of a configuration that can be loaded again.

@@ -83,7 +83,7 @@ func OriginOf(a *catalog.API, dial func(ctx context.Context, network, address st
 // SettingsOf are those of the handler of an API which its file has.
 func SettingsOf(a *catalog.API) through.Settings {
 	return through.Settings{
-		Name: a.Name, Rules: a.Rules, Query: a.Query, Request: a.Request.Apply, Response: a.Response.Apply, Most: a.Body, Idle: a.Idle, Tunnel: a.Tunnel,
+		Name: a.Name, Rules: a.Rules, Query: a.Query, Request: a.Request.Apply, Response: a.Received, Most: a.Body, Idle: a.Idle, Tunnel: a.Tunnel,
 	}
 }
 
@@ -218,7 +218,7 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 	s.writeLine(ctx, level, RequestMessage, attrs)
 }
 
-// loggedPath is how much of a path a line has, in bytes, and loggedCause how much of an error, which may quote what the origin sent.
+// loggedPath is how much of a path a line has, in bytes, and loggedCause how much of an error.
 const (
 	loggedPath  = 200
 	loggedCause = 500

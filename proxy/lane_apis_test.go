@@ -112,7 +112,7 @@ func TestAPIsAreBelowTheBasePath(t *testing.T) {
 	}
 }
 
-// TestLinesOfAPIsAreShort, whatever an origin sends: errors quote it.
+// TestLinesOfAPIsAreShort, whatever an origin sends: they quote nothing of it, which may be what a client has sent.
 func TestLinesOfAPIsAreShort(t *testing.T) {
 	t.Parallel()
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -134,7 +134,7 @@ func TestLinesOfAPIsAreShort(t *testing.T) {
 	t.Cleanup(f.server.CloseIdle)
 	f.get("/api/api/"+strings.Repeat("x", 10_000)).want(t, http.StatusBadGateway)
 	f.Close() // the line is written by then
-	if n := lines.Len(); n < 500 || n > 1500 || !strings.Contains(lines.String(), "no field no field") {
+	if n := lines.Len(); n > 1500 || !strings.Contains(lines.String(), "malformed MIME header") || strings.Contains(lines.String(), "no field") {
 		t.Errorf("%d bytes: %.2000s", n, lines.String())
 	}
 }

@@ -61,7 +61,7 @@ func (s *Source) worthRetry(until time.Time) bool {
 // that a session may have ended: the next attempt makes a new one, or uses one that another
 // has made meanwhile.
 func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed bool) (answer Answer, refused bool, err error) {
-	a := &Attempt{Call: p.call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, renewed: renewed, loopID: s.env.Outgoing().LoopID}
+	a := &Attempt{Call: p.call, Hidden: s.Hidden, secrets: s.env.Hidden, Memory: Reservation{budget: &s.env.Budget}, renewed: renewed, loopID: s.env.Outgoing().LoopID}
 	defer a.Memory.Release()
 	var stages []Stage
 	if p.watch != nil {

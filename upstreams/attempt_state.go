@@ -19,9 +19,10 @@ type Attempt struct {
 	Call   *Call
 	Values map[string]any // of placeholders: parameters, variables, step results and secrets
 	shared bool           // Values are the call's parameters
-	Hidden []string       // the forms of its secrets
+	Hidden bool           // its source has secrets that may not be shown
 	// derived are texts, and numbers as texts, computed from secrets.
 	derived  []string
+	secrets  *redact.Set    // of the process
 	Env      *jq.Env        // of its programs
 	Rules    []Rule         // of its reply
 	sessions []session      // of steps that log in
@@ -55,7 +56,7 @@ func (a *Attempt) Compute(ctx context.Context, vars []jq.Variable) error {
 		if err != nil {
 			return Errorf(Malformed, "var %s: %w", v.Name, err)
 		}
-		if v.Secret && len(a.Hidden) > 0 {
+		if v.Secret && a.Hidden {
 			a.Derive(value, redact.DerivedMin)
 		}
 		a.Set(v.Name, value)
@@ -83,8 +84,8 @@ func (a *Attempt) SetPlaceholder(name string, value any) {
 	a.Values[name] = value
 }
 
-// Redactor redacts the secrets of the attempt, and what was computed from them.
-func (a *Attempt) Redactor() *redact.Redactor { return redact.New(a.Hidden, a.derived) }
+// Redactor redacts all secrets, and what the attempt has computed from them.
+func (a *Attempt) Redactor() *redact.Redactor { return a.secrets.Redactor().With(a.derived) }
 
 // SendLoopID sets the header that lets this service notice its own requests.
 func (a *Attempt) SendLoopID(h http.Header) {

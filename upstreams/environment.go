@@ -14,6 +14,7 @@ import (
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/geoip"
 	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/redact"
 	"sundry/upstreams/loop"
 )
 
@@ -49,6 +50,8 @@ type Environment struct {
 	// Secret looks up what only an operator can give, by the name of its environment
 	// variable: keys, cookies, addresses of self-hosted services.
 	Secret func(name string) (string, bool)
+	// Hidden are the values that Secret has returned, but for those that may be shown.
+	Hidden *redact.Set
 	// GeoFile is the operator's databases of addresses; nil for none. A catalog keeps
 	// those that it was compiled with.
 	GeoFile geoip.DB

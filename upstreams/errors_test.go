@@ -48,7 +48,7 @@ func TestKinds(t *testing.T) {
 }
 
 func TestErrorsAreBlottedOut(t *testing.T) {
-	r := redact.New(redact.Forms("31415926"), nil)
+	r := redact.New("31415926")
 	err := r.Err(&Error{Kind: Limited, Source: "one", Status: 429, Err: fmt.Errorf("token 31415926: %w", context.DeadlineExceeded)})
 	if err.Error() != "one: limited (status 429): token ***: context deadline exceeded" || KindOf(err) != Limited || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)

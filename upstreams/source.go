@@ -97,7 +97,8 @@ type Credentials struct {
 	// Secrets are the values by the names of their placeholders; "" for an option
 	// that is not set.
 	Secrets map[string]any
-	Hidden  []string // the forms of Secrets, as redact.Forms gives them
+	// Hidden reports whether one of them is set that may not be shown.
+	Hidden bool
 }
 
 // Variable describes an environment variable that only an operator can give a value:

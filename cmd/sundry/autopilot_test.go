@@ -55,7 +55,7 @@ sources: [{name: clock, computed: {}, map: '%s'}]
 	if err := s.build(reg); err != nil {
 		t.Fatal(err)
 	}
-	s.admin = admin.New(admin.Config{Metrics: metrics.Handler(reg), Ready: s.front.Ready, System: s.newSystem(reg), Registerer: reg, Log: log})
+	s.admin = admin.New(admin.Config{Metrics: metrics.Handler(reg, s.env.Hidden.Text), Ready: s.front.Ready, System: s.newSystem(reg), Registerer: reg, Log: log})
 	s.catchUp(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { s.replicator.Run(ctx) })

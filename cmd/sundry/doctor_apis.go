@@ -15,7 +15,6 @@ import (
 // reachAPIs asks each address of the APIs that were named, or of all, for its root. Whatever it answers, it is reachable: what
 // an API answers is its own affair. In replay there is no network, and no finding.
 func (d *doctorCmd) reachAPIs(w *process, l *loaded) (found []fixtures.Finding, err error) {
-	hide := secretsOf(l)
 	for _, a := range l.set.APIs {
 		if d.Replay || len(d.Subjects) > 0 && !slices.Contains(d.Subjects, a.Name) {
 			continue
@@ -30,7 +29,7 @@ func (d *doctorCmd) reachAPIs(w *process, l *loaded) (found []fixtures.Finding, 
 			}
 			f := fixtures.Finding{Endpoint: a.Name, Source: a.Targets[i].URL.Host, Health: fixtures.Works, Took: time.Since(start)}
 			if c.origins == nil {
-				f.Health, f.Notes = fixtures.Unreachable, []words.Text{upstreams.WhyFailed(c.result.Err).Map(hide.Text)}
+				f.Health, f.Notes = fixtures.Unreachable, []words.Text{upstreams.WhyFailed(c.result.Err)}
 			} else {
 				f.Notes = []words.Text{words.Sayf("reachable: answers %d %s to GET %s", "连得上：返回 %d %s（GET %s）", c.result.Code, http.StatusText(c.result.Code), c.ended[0].url)}
 			}

@@ -57,6 +57,8 @@ func (f *flags) loadConfig(w *process, values map[string]string) (*config.Config
 	maps.Copy(all, values)
 	c, err := config.Load(config.Source{File: f.Config, Flags: all, Getenv: w.getenv, Variables: w.variables})
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
+	w.hidden.Add(token)
+	w.hidden.Add(c.Secrets()...)
 	if refused := admin.CheckAddress(c.Admin, token); refused != nil {
 		err = errors.Join(err, c.Mistake("admin", words.Sayf("%q: %s", "%q：%s", c.Admin, words.Failure(refused))))
 	}
@@ -77,7 +79,7 @@ func (f *flags) load(w *process, prepare func(*loaded)) (*loaded, error) {
 	l := &loaded{}
 	var mistakes, err error
 	l.config, mistakes = f.loadConfig(w, nil)
-	l.env, err = newEnvironment(f, l.config, w.getenv, nil, slog.New(slog.DiscardHandler), nil)
+	l.env, err = newEnvironment(f, l.config, w, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return l, misconfigured(errors.Join(mistakes, err))
 	}
@@ -100,9 +102,9 @@ func (l *loaded) close() {
 
 // newEnvironment makes the environment of the sources: what they share while
 // they run.
-func newEnvironment(f *flags, c *config.Config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger, p *panics.Catcher) (*upstreams.Environment, error) {
+func newEnvironment(f *flags, c *config.Config, w *process, reg prometheus.Registerer, log *slog.Logger, p *panics.Catcher) (*upstreams.Environment, error) {
 	env := &upstreams.Environment{
-		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Panics: p, Data: catalog.Data(c.Catalog),
+		Transport: upstreams.NewTransport(), Secret: w.getenv, Hidden: w.hidden, Log: log, Panics: p, Data: catalog.Data(c.Catalog),
 	}
 	env.Budget.Limit = int64(c.ReplyMemory)
 	env.Metrics = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas)

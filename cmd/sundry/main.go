@@ -3,6 +3,7 @@ package main
 
 import (
 	"io"
+	"log"
 	"os"
 	_ "time/tzdata" // calendars need zones, and small images have none
 
@@ -19,11 +20,13 @@ func program(args, environ []string, stdout, stderr io.Writer) int {
 	ctx, urgent, stop := interrupts(os.Exit)
 	defer stop()
 	getenv, err := config.Secrets(environ)
+	w := (&process{program: os.Args[0], ctx: ctx, urgent: urgent, getenv: getenv, variables: config.OwnVariables(environ), stdin: os.Stdin, stdout: stdout, stderr: stderr}).onScreens()
+	log.SetOutput(w.stderr)
 	if err == nil {
-		err = execute(&process{program: os.Args[0], ctx: ctx, urgent: urgent, getenv: getenv, variables: config.OwnVariables(environ), stdin: os.Stdin, stdout: stdout, stderr: stderr}, args)
+		err = execute(w, args)
 	}
 	if err != nil {
-		reportUntil(ctx, stderr, languageOf(getenv), err)
+		reportUntil(ctx, w.stderr, languageOf(getenv), err)
 	}
 	return statusOf(err)
 }

@@ -11,9 +11,6 @@ import (
 	"sundry/upstreams/fixtures"
 )
 
-// clearLine goes back to the beginning of the line of a terminal, and clears it.
-const clearLine = "\r\x1b[K"
-
 // progress shows how far the doctor has come. It is safe for concurrent use.
 type progress struct {
 	out     io.Writer

@@ -420,7 +420,7 @@ func catalogOf(t *testing.T, f *flags, dir string) *catalog.Catalog {
 	t.Helper()
 	c := config.Default()
 	log, _, _ := newLogger(c, &process{stderr: io.Discard})
-	env, err := newEnvironment(f, c, noEnv, nil, log, nil)
+	env, err := newEnvironment(f, c, &process{getenv: noEnv}, nil, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
+	"sundry/upstreams/lib/redact"
 )
 
 // process is what a command uses of the process it runs in, apart from its
@@ -30,6 +31,8 @@ type process struct {
 	stdin     io.Reader // nil: empty
 	stdout    io.Writer
 	stderr    io.Writer
+	// hidden are the secrets that are never printed or logged. execute makes the set.
+	hidden *redact.Set
 	// terminal reports whether somebody sees what is written; nil: by the kind of file.
 	terminal func(io.Writer) bool
 	// onEnvironment, unless nil, is called with the environment of the sources
@@ -82,6 +85,7 @@ func newParser(w *process, c *cli) (parser *kong.Kong, printed *bool, err error)
 // execute carries out a command line. It returns when the command is done or,
 // for serve, when ctx of the process ends and everything is drained.
 func execute(w *process, args []string) error {
+	w = w.onScreens()
 	parser, printed, err := newParser(w, &cli{})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	stdlog "log"
 	"log/slog"
 	"net"
 	"os/signal"
@@ -34,6 +35,7 @@ import (
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/host"
+	"sundry/upstreams/lib/redact"
 )
 
 type serveCmd struct {
@@ -93,6 +95,7 @@ func (s *serveCmd) Run(w *process) error {
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log, level, lines := newLogger(c, w)
 	defer lines.End()
+	stdlog.SetOutput(libraryLog{log}) // that of transports, which have no log of their own
 	if !w.light {
 		defer ballast(int64(c.Cache.Memory))()
 	}
@@ -107,7 +110,7 @@ func (s *serveCmd) Run(w *process) error {
 	system := srv.newSystem(reg)
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	private := admin.New(admin.Config{
-		Token: token, Metrics: metrics.Handler(all), Ready: srv.front.Ready, System: system, Languages: languages(srv.config), Registerer: reg, Log: log,
+		Token: token, Metrics: metrics.Handler(all, w.hidden.Text), Ready: srv.front.Ready, System: system, Languages: languages(srv.config), Registerer: reg, Log: log,
 	})
 	return srv.run(w.ctx, private)
 }
@@ -117,8 +120,8 @@ func (s *serveCmd) Run(w *process) error {
 func newLogger(c *config.Config, w *process) (*slog.Logger, *slog.LevelVar, *logwriter.Writer) {
 	level := &slog.LevelVar{}
 	level.Set(logLevel(c))
-	log, lines := logwriter.New(w.stderr, c.LogFormat, level, proxy.RequestMessage, proxy.FillMessage)
-	return log, level, lines
+	plain, lines := logwriter.New(unscreened(w.stderr), c.LogFormat, level, proxy.RequestMessage, proxy.FillMessage)
+	return slog.New(redact.NewHandler(plain.Handler(), w.hidden)), level, lines
 }
 
 func logLevel(c *config.Config) slog.Level {
@@ -131,7 +134,7 @@ func logLevel(c *config.Config) slog.Level {
 // front.
 func (s *server) build(reg prometheus.Registerer) error {
 	var err error
-	if s.env, err = newEnvironment(s.cmd.withFaults(), s.config, s.process.getenv, reg, s.log, s.panics); err != nil {
+	if s.env, err = newEnvironment(s.cmd.withFaults(), s.config, s.process, reg, s.log, s.panics); err != nil {
 		return misconfigured(err)
 	}
 	if s.process.onEnvironment != nil {

@@ -9,6 +9,7 @@ import (
 
 // isTerminal reports whether somebody sees what is written.
 func (w *process) isTerminal(out io.Writer) bool {
+	out = unscreened(out)
 	if w.terminal != nil {
 		return w.terminal(out)
 	}
@@ -18,7 +19,7 @@ func (w *process) isTerminal(out io.Writer) bool {
 
 // columns is the width of the terminal.
 func columns(out io.Writer) int {
-	if file, ok := out.(*os.File); ok {
+	if file, ok := unscreened(out).(*os.File); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
 			return width
 		}
@@ -52,5 +53,5 @@ func (p palette) paint(color, text string) string {
 	if !p {
 		return text
 	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
+	return seal + "[" + color + "m" + text + seal + "[0m"
 }

@@ -88,7 +88,7 @@ func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
 			took = 0
 		}
 		observe(result, took)
-		s.env.Journal.Note(api, name, result, took, err)
+		s.env.Journal.Note(api, name, result, took, s.env.Hidden.Redactor().Err(err))
 	}
 }
 

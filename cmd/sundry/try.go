@@ -131,8 +131,9 @@ type printer struct {
 	failed bool
 }
 
-// clean is a text without the secrets of any attempt.
+// clean is a text without secrets, those of any attempt included. It is for a text that is cut: what is printed has no whole one.
 func (p *printer) clean(text string) string {
+	text = p.w.hidden.Redactor().Text(text)
 	for _, r := range p.hide {
 		text = r.Text(text)
 	}

@@ -20,7 +20,6 @@ import (
 	"sundry/proxy/through"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/redact"
 )
 
 // apiCall is a GET of an API, made by the handler that serves it, with all that operators want to know of it.
@@ -84,10 +83,10 @@ func (t *tryCmd) callAPI(w *process, l *loaded, api *catalog.API) error {
 	if err != nil {
 		return err
 	}
-	out := &printer{w: w, hide: []*redact.Redactor{secretsOf(l)}}
+	out := &printer{w: w}
 	c.print(out, time.Since(start))
 	if out.err == nil && c.result.Err != nil {
-		return words.Errorf("%s: %s", "%s：%s", api.Name, upstreams.WhyFailed(c.result.Err).Map(out.clean))
+		return words.Errorf("%s: %s", "%s：%s", api.Name, upstreams.WhyFailed(c.result.Err))
 	}
 	return out.err
 }
@@ -108,17 +107,6 @@ func (f *flags) getFrom(ctx context.Context, l *loaded, api *catalog.API, path *
 	return c, nil
 }
 
-// secretsOf hides what is in the variables that are secret.
-func secretsOf(l *loaded) *redact.Redactor {
-	var forms []string
-	for _, v := range l.set.Variables() {
-		if value, _ := l.env.Secret(v.Name); v.Secret {
-			forms = append(forms, redact.Forms(value)...)
-		}
-	}
-	return redact.New(forms, nil)
-}
-
 // observed notes each request to an address. It is asked for one observer for each, in their order.
 func (c *apiCall) observed() func(host string) func(err error, took time.Duration) {
 	next := 0
@@ -137,7 +125,7 @@ func (c *apiCall) observed() func(host string) func(err error, took time.Duratio
 
 // received changes the fields of what the origin answered, and notes them.
 func (c *apiCall) received(h http.Header) {
-	c.api.Response.Apply(h)
+	c.api.Received(h)
 	if c.answer.headed {
 		return
 	}
@@ -178,14 +166,14 @@ func (c *apiCall) explained() []words.Text {
 func (c *apiCall) print(p *printer, took time.Duration) {
 	list := func(name string, lines []string) {
 		for _, line := range lines {
-			p.row(name, p.clean(line))
+			p.row(name, line)
 			name = ""
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range c.ended {
-		p.says("origin %s\n", "源站 %s\n", p.clean("GET "+a.url))
+		p.says("origin %s\n", "源站 %s\n", "GET "+a.url)
 		list("sent", a.fields)
 		if a.err != nil {
 			list("error", []string{p.w.language().Of(upstreams.WhyFailed(a.err))})

@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/plainjson"
+	"sundry/upstreams/lib/redact"
 )
 
 // System is what the API shows and changes.
@@ -143,16 +145,30 @@ func (a *api) serveJSON(h func(*http.Request) (any, error)) http.Handler {
 			v = newErrorView(err, in)
 			w.Header().Set("Content-Language", in.Tag())
 		}
-		if err := writeJSON(w, status, v); err != nil {
+		if err := writeJSON(w, status, v, a.hidden()); err != nil {
 			a.Log.Debug("admin answer", "error", err)
 		}
 	})
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) error {
+// hidden are the secrets that are not shown; nil for none.
+func (a *api) hidden() *redact.Set {
+	if a.Env == nil {
+		return nil
+	}
+	return a.Env.Hidden
+}
+
+// writeJSON answers with a value, without secrets.
+func writeJSON(w http.ResponseWriter, status int, v any, hidden *redact.Set) error {
+	text, err := plainjson.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode an answer: %w", err)
+	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	return plainjson.NewEncoder(w).Encode(v)
+	_, err = w.Write(append(hidden.JSON(text), '\n'))
+	return err
 }
 
 // decodeBody reads a JSON body; unknown fields are errors.

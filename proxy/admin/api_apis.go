@@ -13,6 +13,7 @@ import (
 	"sundry/metrics/words"
 	"sundry/proxy/live"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/redact"
 )
 
 // apiView is an API that is served as it is.
@@ -78,7 +79,7 @@ type keptView struct {
 
 func newKeptView(name, uri string, o *web.Object, now time.Time) keptView {
 	v := keptView{
-		URL: strings.TrimPrefix(uri, name), Status: o.Status, Type: o.Header.Get("Content-Type"), ETag: o.Tag(), Bytes: len(o.Body),
+		URL: redact.Query(strings.TrimPrefix(uri, name)), Status: o.Status, Type: o.Header.Get("Content-Type"), ETag: o.Tag(), Bytes: len(o.Body),
 		AgeS: int64(o.Age(now) / time.Second), LeftS: int64(o.Left(now) / time.Second), Tags: o.Tags,
 	}
 	if o.Part != nil {

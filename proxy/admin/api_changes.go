@@ -6,6 +6,7 @@ import (
 
 	"sundry/metrics/words"
 	"sundry/proxy/live"
+	"sundry/upstreams/lib/redact"
 )
 
 // change makes a change in the name of the caller and returns its record.
@@ -19,7 +20,7 @@ func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
 		return recordView{}, err
 	}
 	a.Log.Info("changed by an operator", "seq", record.Seq, "by", record.By, "from", r.RemoteAddr)
-	return recordView{fields(record), a.Replicator.IsPending(record)}, nil
+	return newRecordView(record, a.Replicator.IsPending(record)), nil
 }
 
 // fields of a record, without its methods: as a part of recordView, it is not to encode itself.
@@ -30,6 +31,13 @@ type recordView struct {
 	fields
 	// Pending means in force on this instance only, until it can be stored.
 	Pending bool `json:"pending,omitempty"`
+}
+
+func newRecordView(r live.Record, pending bool) recordView {
+	if r.Do == live.DoDrop {
+		r.Note = redact.Query(r.Note) // it may be a URL
+	}
+	return recordView{fields(r), pending}
 }
 
 func (v recordView) status() int {
@@ -43,7 +51,7 @@ func (a *api) audit(*http.Request) (any, error) {
 	s, stored := a.Replicator.AuditLog()
 	records := make([]recordView, len(s.Audit))
 	for i, r := range s.Audit {
-		records[i] = recordView{fields(r), r.Seq > stored}
+		records[i] = newRecordView(r, r.Seq > stored)
 	}
 	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - stored, "cache": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -158,5 +159,5 @@ func (a *api) declaration(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write(yaml)
+	_, _ = io.WriteString(w, a.hidden().Text(string(yaml)))
 }

@@ -95,7 +95,7 @@ func refuseBefore(w http.ResponseWriter, r *http.Request, status int, message wo
 		http.Error(w, in.Of(message), status)
 		return
 	}
-	_ = writeJSON(w, status, errorView{Error: in.Of(message)}) // a failed write has no reader
+	_ = writeJSON(w, status, errorView{Error: in.Of(message)}, nil) // a failed write has no reader
 }
 
 // choose is the language of an answer. Its field Vary says on what that depends.

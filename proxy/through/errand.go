@@ -9,6 +9,7 @@ import (
 
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/upstreams/lib/redact"
 )
 
 // errand is what a flight does: ask the origin, and keep what may be kept.
@@ -369,7 +370,7 @@ func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return err
+			return redact.WithoutQuotes(err)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/upstreams/host"
+	"sundry/upstreams/lib/redact"
 )
 
 // via is what this service calls itself in Via.
@@ -277,6 +278,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 	r.Close = authenticatesConnection(r.Header)
 	c.handshake.Store(0)
 	resp, err := transport.RoundTrip(r)
+	err = redact.WithoutQuotes(err)
 	if err != nil && c.handshake.Load() == handshakeFailed {
 		err = fmt.Errorf("%w: %w", errHandshake, err)
 	}

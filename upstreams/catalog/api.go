@@ -21,6 +21,7 @@ import (
 	"sundry/upstreams/declare"
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/redact"
 )
 
 // API is a compiled catalog file with proxy: a whole HTTP API, served as it is. It is not changed after Load.
@@ -43,6 +44,8 @@ type API struct {
 	// long a connection may be idle after a change of the protocol.
 	Connect, Head, Idle, Tunnel time.Duration
 	KeepAlive                   bool
+	// hidden redacts what only this service and the API know.
+	hidden *redact.Redactor
 	// File it came from.
 	File        string
 	declaration string // to tell whether it has changed
@@ -114,6 +117,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	p.Cache.compile(a, s.Name.Line, problems)
 	secrets := a.readSecrets(p.Secrets, env, func(line int, msg string) { *warnings = append(*warnings, Mistake{a.File, line, words.Name(msg)}) })
 	a.Request = p.Request.compile("request", secrets, problems)
+	a.hide(secrets, &p.Request, env)
 	a.Response = p.Response.compile("response", nil, problems)
 	a.Rules.Replaced = slices.Concat(a.Request.Remove, slices.Collect(maps.Keys(a.Request.Set)))
 	if a.Rules.CredentialsShared {
@@ -273,6 +277,26 @@ func (c *fieldChanges) compile(key string, secrets map[string]string, problems *
 		}
 	}
 	return out
+}
+
+// hide has the secrets hidden, and what the file itself has for fields of credentials.
+func (a *API) hide(secrets map[string]string, sent *fieldChanges, env *upstreams.Environment) {
+	hidden := slices.Collect(maps.Values(secrets))
+	for name, v := range sent.Set {
+		if redact.IsCredential(name) && !secretInField.MatchString(v.Value) {
+			hidden = append(hidden, v.Value)
+		}
+	}
+	a.hidden = redact.New(hidden...)
+	if env != nil {
+		env.Hidden.Add(hidden...)
+	}
+}
+
+// Received makes the changes to the fields of a response of the API, which may echo the secrets that it was sent: no client gets them.
+func (a *API) Received(h http.Header) {
+	a.hidden.Header(h)
+	a.Response.Apply(h)
 }
 
 // isFraming reports whether a field says where a message ends or goes, or is of one connection.

@@ -10,6 +10,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/redact"
 )
 
 // New makes an environment without secrets, data and replay, whose transport
@@ -25,7 +26,7 @@ func New(t testing.TB) *upstreams.Environment {
 func Bare() *upstreams.Environment {
 	env := &upstreams.Environment{
 		Guard:  guard.New(guard.Config{}),
-		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
+		Secret: func(string) (string, bool) { return "", false }, Hidden: &redact.Set{}, Log: slog.New(slog.DiscardHandler),
 	}
 	env.Metrics = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
 	return env

@@ -41,7 +41,7 @@ func (f *fetcher) listParts(ctx context.Context, a *upstreams.Attempt) ([]any, e
 	if len(list) == 0 || len(list) > partsMax {
 		return nil, upstreams.Errorf(upstreams.Malformed, "parts: expected an array of 1 to %d, got %d", partsMax, len(list))
 	}
-	if f.partsSecret && len(a.Hidden) > 0 {
+	if f.partsSecret && a.Hidden {
 		a.Derive(v, redact.DerivedMin)
 	}
 	return list, nil

@@ -97,7 +97,7 @@ func (f *fetcher) body(ctx context.Context, a *upstreams.Attempt) (method, typ s
 		if err != nil {
 			return "", "", nil, fmt.Errorf("json: %w", err)
 		}
-		if f.jsonSecret && len(a.Hidden) > 0 {
+		if f.jsonSecret && a.Hidden {
 			a.Derive(v, redact.SignatureMin)
 		}
 		body, err := plainjson.Marshal(v)
@@ -125,9 +125,9 @@ func (f *fetcher) send(req *http.Request, a *upstreams.Attempt) (r *upstreams.Re
 // ClassifyError turns an error of sending a request or reading its reply into an
 // *upstreams.Error, unavailable unless the cause says otherwise. It removes the URL
 // that net/http puts into its errors, which may contain a secret or a caller's
-// input.
+// input, and what they quote of a reply, which may echo them.
 func ClassifyError(err error) error {
-	err = webpage.Cause(err)
+	err = redact.WithoutQuotes(webpage.Cause(err))
 	if typed, ok := errors.AsType[*upstreams.Error](err); ok {
 		return typed
 	}

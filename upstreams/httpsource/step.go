@@ -156,7 +156,7 @@ func (st *step) noteSecrets(a *upstreams.Attempt, value any) {
 			return
 		}
 	}
-	if len(a.Hidden) > 0 && (st.sendsSecret || st.keepsSecret) {
+	if a.Hidden && (st.sendsSecret || st.keepsSecret) {
 		a.Derive(value, least)
 	}
 }

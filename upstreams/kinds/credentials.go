@@ -8,7 +8,6 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/lib/redact"
 )
 
 // credentialReader reads the secrets and options of a source.
@@ -58,8 +57,9 @@ func (r *credentialReader) one(name string, variable declare.Text, inReplay stri
 	}
 	value, _ := r.c.Env.Secret(variable.Value)
 	r.out.Secrets[name] = value
-	if !public {
-		r.out.Hidden = append(r.out.Hidden, redact.Forms(value)...)
+	if !public && value != "" {
+		r.c.Env.Hidden.Add(value)
+		r.out.Hidden = true
 	}
 	return value != ""
 }

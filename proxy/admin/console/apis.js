@@ -66,6 +66,8 @@ function kept(apis, entries, total, size, wrong, refresh) {
 }
 
 function row(name, e, refresh) {
+  const [path, query] = e.url.split("?");
+  const of = query?.includes("=***") ? { prefix: `${path}?` } : { url: e.url }; // what is hidden cannot be named
   return [
     [h("span", { class: "mono words" }, e.url), Object.entries(e.vary ?? {}).map(([field, v]) => h("div", { class: "soft words", key: field }, `${field}: ${v || "–"}`)),
       e.tags && h("div", { class: "soft words" }, `${t("tags")} ${e.tags.join(" ")}`)],
@@ -74,6 +76,6 @@ function row(name, e, refresh) {
     h("span", { class: "number" }, approximate(e.age_s)),
     h("span", { class: "number" }, e.left_s > 0 ? approximate(e.left_s) : t("expired {time} ago", { time: approximate(e.left_s) })),
     h("span", { class: "number" }, bytes(e.bytes)),
-    button(t("Purge…"), t("Make all variants of this URL stale, or remove them"), () => purge(name, "", refresh, { url: e.url }), { about: e.url }),
+    button(t("Purge…"), t("Make all variants of this URL stale, or remove them"), () => purge(name, "", refresh, of), { about: e.url }),
   ];
 }

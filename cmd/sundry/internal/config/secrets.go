@@ -47,6 +47,9 @@ func Secrets(environ []string) (func(string) (string, bool), error) {
 	}, errors.Join(failed...)
 }
 
+// Secrets returns the values that are never shown.
+func (c *Config) Secrets() []string { return append([]string{c.Redis, c.Proxy}, c.Proxies...) }
+
 // readSecret returns the content of the file without the final newline that editors
 // and echo leave.
 func readSecret(file string) (string, error) {
