@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -210,18 +211,19 @@ const (
 	// maxKey is the length in bytes of the longest key of the cache that Redis has as it is. Clients can make URLs of 60 kB
 	// that are purged, and Redis would keep each of them for minutes.
 	maxKey = 200
-	// shownKey is how much of a longer one is there, for people who look into Redis. The digest behind it makes it longer than
-	// maxKey, so that no other key can be the same.
+	// shownKey is how much of a longer one is there, for people who look into Redis.
 	shownKey = 160
 )
 
-// shortKey returns the key, or its beginning and its digest.
+// shortKey returns the key, or its beginning and its digest: of a long one, and of a URI with a query, which may hold credentials of a
+// client. No key that Redis has as it is has a question mark.
 func shortKey(key string) string {
-	if len(key) <= maxKey {
+	shown, _, asked := strings.Cut(key, "?")
+	if !asked && len(key) <= maxKey {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))
-	return key[:shownKey] + "#" + base64.RawURLEncoding.EncodeToString(sum[:])
+	return shown[:min(len(shown), shownKey)] + "?" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // name is the key in Redis. On a Cluster the cache's key is the hash tag, so that

@@ -37,6 +37,9 @@ func (s *Store) WriteFile(name string) (n int, err error) {
 	w := bufio.NewWriterSize(tmp, 1<<20)
 	_, err = w.WriteString(restartMagic)
 	for key, variants := range s.table.All() {
+		if s.Private != nil && s.Private(key) {
+			continue
+		}
 		for i := len(variants) - 1; i >= 0 && err == nil; i-- { // the newest last, which is then the first again
 			if err = writeObject(w, key, variants[i]); err == nil {
 				n++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -137,5 +138,16 @@ func TestARestartBringsNothingBackLater(t *testing.T) {
 	}
 	if n, _ := newTestStore(t, 1<<20).ReadFile(file, rules, time.Time{}, noon.Add(time.Hour)); n != 0 {
 		t.Errorf("%d responses, of which some may have been purged", n)
+	}
+}
+
+// TestPrivateURIsAreInNoFile.
+func TestPrivateURIsAreInNoFile(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	s.Private = func(key string) bool { return strings.Contains(key, "token=") }
+	s.Put("/x?token=secret", object(0, "a"))
+	s.Put("/x?page=1", object(0, "b"))
+	if n, err := s.WriteFile(filepath.Join(t.TempDir(), "apis")); n != 1 || err != nil {
+		t.Errorf("%d are written: %v", n, err)
 	}
 }

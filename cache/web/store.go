@@ -74,6 +74,8 @@ type StoreConfig struct {
 	Name string
 	// Spools limits the memory of bodies while they arrive (see NewSpoolMemory); nil means no limit.
 	Spools *clients.Limit
+	// Private reports whether a URI holds credentials: what is stored of it is not written to a file; nil means that none does.
+	Private func(key string) bool
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 }

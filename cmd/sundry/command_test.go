@@ -305,7 +305,7 @@ func dependencies() map[string][]string {
 			"metrics", "upstreams/declare", "upstreams/fields", "upstreams/lib/geoip", "upstreams/lib/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/lib/redact", "upstreams/lib/shape", "metrics/words",
 		},
-		"upstreams/envtest": {"upstreams", "upstreams/lib/guard"},
+		"upstreams/envtest": {"upstreams", "upstreams/lib/guard", "upstreams/lib/redact"},
 		"upstreams/replay":  {"metrics/words", "upstreams", "upstreams/lib/chinatime", "upstreams/lib/minecraft"},
 		"upstreams/httpsource": {
 			"upstreams", "upstreams/declare", "upstreams/lib/guard", "upstreams/host", "upstreams/jq", "upstreams/lib/pixels", "upstreams/lib/plainjson", "upstreams/lib/redact",
@@ -314,12 +314,12 @@ func dependencies() map[string][]string {
 		"upstreams/kinds": {
 			"upstreams", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/favicon", "upstreams/lib/geoip", "upstreams/lib/guard",
 			"upstreams/host", "upstreams/httpsource", "upstreams/lib/idcard", "upstreams/lib/ipcard", "upstreams/jq", "upstreams/lib/minecraft", "upstreams/lib/qrcode",
-			"upstreams/lib/redact", "upstreams/lib/shortlink", "metrics/words",
+			"upstreams/lib/shortlink", "metrics/words",
 		},
 		"upstreams/catalog": {
 			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "upstreams", "upstreams/lib/guard", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/favicon", "upstreams/fields", "upstreams/lib/geoip", "upstreams/host", "upstreams/httpsource",
 			"upstreams/lib/idcard", "upstreams/lib/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/lib/minecraft", "upstreams/lib/plainjson", "upstreams/lib/qrcode",
-			"upstreams/lib/sharelink", "upstreams/lib/shortlink", "upstreams/lib/tracking", "metrics/words",
+			"upstreams/lib/redact", "upstreams/lib/sharelink", "upstreams/lib/shortlink", "upstreams/lib/tracking", "metrics/words",
 		},
 		"upstreams/catalog/catalogtest": {"upstreams/catalog", "upstreams/envtest", "upstreams/replay"},
 		"upstreams/fixtures": {
@@ -340,7 +340,7 @@ func dependencies() map[string][]string {
 		"proxy/site/i18n":   {"metrics/words"},
 		"proxy/express":     {"metrics"},
 		"cache/web":         {"cache/clients", "cache/durable", "cache/entry", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
-		"proxy/through": {"cache/clients", "cache/web", "proxy/express", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
+		"proxy/through": {"cache/clients", "cache/web", "proxy/express", "upstreams/host", "upstreams/lib/redact"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/clients", "cache/far", "cache/jitter", "metrics"},
 		"proxy": {
