@@ -36,6 +36,7 @@ func (c *checkCmd) Run(w *process) error {
 		return misconfigured(errors.New(w.say("check failed", "检查未通过")))
 	}
 	warn(w, uncacheablePictures(l.set, l.config.Cache.Memory))
+	warn(w, w.tooShort(l.set.Variables()))
 	sources := 0
 	for _, e := range l.set.Endpoints {
 		sources += len(e.Sources())

@@ -16,6 +16,7 @@ import (
 
 	"sundry/metrics/words"
 	"sundry/proxy/explain"
+	"sundry/upstreams/lib/redact"
 )
 
 type explainCmd struct {
@@ -162,7 +163,7 @@ func (e *explainCmd) origin(w *process) (string, error) {
 		return u.Scheme + "://" + u.Host, nil
 	}
 	return "", misused(words.Errorf("--admin: %q: expected an address and a port, such as 127.0.0.1:9090, or the URL of the console, such as https://sundry.example.org/admin/",
-		"--admin：%q：应为地址和端口，例如 127.0.0.1:9090，或控制台的 URL，例如 https://sundry.example.org/admin/", e.Admin))
+		"--admin：%q：应为地址和端口，例如 127.0.0.1:9090，或控制台的 URL，例如 https://sundry.example.org/admin/", redact.Address(e.Admin)))
 }
 
 // isConsole reports whether a URL may be that of a console.

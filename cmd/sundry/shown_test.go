@@ -164,12 +164,14 @@ func provoke(t *testing.T, p *instance) {
 					r.URL.Path = "/api/leaky"
 				}
 				r.Header.Set("User-Agent", "agent\u009b2J\u202e")
-				if where != "field" && where != "redirect" && where != "controls" { // these are stored, and what clients send is content there
+				switch where {
+				case "field", "redirect": // what a response echoes is stored with it, and is its content
+					r.URL.RawQuery = ""
+				case "controls": // is stored
+				default:
 					r.Header.Set("Cookie", "session="+sessionOf)
 					r.Header.Set("Authorization", "Bearer "+bearerOf)
 					r.Header.Set("X-Api-Key", clientKey)
-				} else {
-					r.URL.RawQuery = ""
 				}
 				resp, err := client.Do(r)
 				if err != nil {
@@ -374,6 +376,48 @@ func TestCommandsShowNothingSecret(t *testing.T) {
 			if out.String()+errs.String() == "" {
 				t.Errorf("%v: nothing is shown", args)
 			}
+		}
+	}
+}
+
+// TestMistakesShowNoCredentials of addresses that should have none, neither at the terminal nor in the log of a reload.
+func TestMistakesShowNoCredentials(t *testing.T) {
+	t.Parallel()
+	few := onlyIn(t)["SUNDRY_CONFIG"]
+	bad := "http://user:" + passwordOf + "@127.0.0.1:99999?api_key=" + clientKey
+	api, endpoint := t.TempDir(), leaky(t, "127.0.0.1:9")
+	write(t, api, "bad.yaml", "version: 1\nname: bad\nproxy: {to: '"+bad+"'}\n")
+	text, err := os.ReadFile(filepath.Join(endpoint, "leaky.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, endpoint, "leaky.yaml", strings.ReplaceAll(string(text), "http://127.0.0.1:9", bad))
+	for _, args := range [][]string{
+		{"serve", "--to", bad}, {"check", "--catalog", api}, {"check", "--catalog", endpoint}, {"explain", "--admin", bad, "/api/x"}, {"check", "--config", write(t, t.TempDir(), "bad.yaml", "public_url: "+bad+"\ngrafana_url: "+bad+"\n")},
+	} {
+		w := processOf(t, map[string]string{"SUNDRY_CONFIG": few})
+		var out output
+		w.stdout, w.stderr = &out, &out
+		err := execute(w, args)
+		if err == nil {
+			t.Fatalf("%v: it works", args)
+		}
+		report(w.stderr, "sundry", w.language(), err)
+		showsNothing(t, fmt.Sprint(args[0]), out.String())
+		if !strings.Contains(out.String(), "***@127.0.0.1:99999") {
+			t.Errorf("%v: %s", args, out.String())
+		}
+	}
+}
+
+// TestShortSecretsAreToldOf by check: they are not hidden.
+func TestShortSecretsAreToldOf(t *testing.T) {
+	t.Parallel()
+	dir := weatherAt(t, nobody, "")
+	for value, warned := range map[string]bool{"abc": true, "abcd": false} {
+		_, errs, err := call(t, map[string]string{"SUNDRY_TEST_WEATHER": value, "SUNDRY_CONFIG": onlyIn(t)["SUNDRY_CONFIG"]}, "check", "--catalog", dir)
+		if err != nil || strings.Contains(errs, "SUNDRY_TEST_WEATHER: it is not hidden in what is shown: expected at least 4 characters") != warned {
+			t.Errorf("%s: %v %s", value, err, errs)
 		}
 	}
 }

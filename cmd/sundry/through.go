@@ -35,7 +35,7 @@ const (
 // readAPI are the inputs with --to: one API, and no endpoint.
 func readAPI(to string, c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
 	if _, err := catalog.ParseAddress(to); err != nil {
-		return nil, misused(words.Errorf("--to %s: %s", "--to %s：%s", to, catalog.ErrAddress.Words()))
+		return nil, misused(words.Errorf("--to %s: %s", "--to %s：%s", redact.Address(to), catalog.ErrAddress.Words()))
 	}
 	return &inputs{config: c, files: catalog.FilesOfAPI(apiName, to), secret: memoized(secret), alone: true}, nil
 }

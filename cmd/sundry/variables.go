@@ -6,6 +6,7 @@ import (
 
 	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/redact"
 )
 
 // variableStates says which variables of sources are set, and what follows from it,
@@ -21,6 +22,17 @@ func (w *process) variableStates(variables []catalog.VariableUse) string {
 		rows = append(rows, []string{v.Name, state, sources})
 	}
 	return aligned(rows)
+}
+
+// tooShort tells of secrets that are too short to be hidden.
+func (w *process) tooShort(variables []catalog.VariableUse) (warnings []error) {
+	for i := range variables {
+		v := &variables[i]
+		if value, _ := w.getenv(v.Name); v.Secret && value != "" && len(value) < redact.SecretMin {
+			warnings = append(warnings, words.Errorf("%s: it is not hidden in what is shown: expected at least %d characters", "%s：太短，显示时不会隐去；至少应有 %d 个字符", v.Name, redact.SecretMin))
+		}
+	}
+	return warnings
 }
 
 // consequence says what happens without a variable.

@@ -169,7 +169,7 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 	for _, to := range p.To {
 		u, err := ParseAddress(to.Value)
 		if err != nil {
-			problems.Add(to.Line, "proxy: to: %s, got %q", ErrAddress.Words(), to.Value)
+			problems.Add(to.Line, "proxy: to: %s, got %q", ErrAddress.Words(), redact.Address(to.Value))
 			continue
 		}
 		t := Target{URL: u, Sent: cmp.Or(p.Host.Value, u.Host)}

@@ -7,6 +7,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/redact"
 )
 
 // notSet stands for the host of a source that is left out, because the variable with
@@ -21,12 +22,12 @@ func (f *fetcher) compileURL(spec *Spec, line int, scope *jq.Scope, c *upstreams
 	}
 	u, ok := parseAddress(jq.Placeholder.ReplaceAllString(spec.URL.Value, "x"))
 	if !ok {
-		c.Problems.Add(line, "url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:", spec.URL.Value)
+		c.Problems.Add(line, "url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:", redact.Address(spec.URL.Value))
 		return false
 	}
 	f.setBase(u)
 	if !strings.HasPrefix(spec.URL.Value, f.origin) {
-		c.Problems.Add(line, "url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q", spec.URL.Value)
+		c.Problems.Add(line, "url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q", redact.Address(spec.URL.Value))
 	}
 	f.path = jq.CompileTemplate(declare.Text{Value: strings.TrimPrefix(spec.URL.Value, f.origin), Line: line}, scope, c.Problems)
 	return true

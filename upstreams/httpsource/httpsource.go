@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -28,6 +29,7 @@ import (
 	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/redact"
 )
 
 // Bounds of an HTTP source.
@@ -96,6 +98,7 @@ func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	if !f.compileURL(spec, line, scope, c) {
 		return f
 	}
+	spec.hideLiterals(c.Env.Hidden)
 	f.agent = agent{c.Env, spec.Agent}
 	spec.checkAgent(problems)
 	f.compileQuery(spec, scope, problems)
@@ -111,6 +114,17 @@ func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	}
 	f.partsSecret = scope.ReadsSecret(spec.Parts.Program)
 	return f
+}
+
+// hideLiterals has the credentials hidden that the file itself has.
+func (s *Spec) hideLiterals(hidden *redact.Set) {
+	for _, fields := range []map[string]declare.Text{s.Query, s.Headers, s.Form} {
+		for name, v := range fields {
+			if redact.IsCredential(name) && !strings.Contains(v.Value, "{") {
+				hidden.Add(v.Value)
+			}
+		}
+	}
 }
 
 func (f *fetcher) compileQuery(spec *Spec, scope *jq.Scope, problems *declare.Problems) {

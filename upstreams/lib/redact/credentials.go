@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,18 +18,66 @@ func IsCredential(name string) bool {
 	return slices.ContainsFunc(credentials, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
+// address is a URL without its host. It may be malformed.
+type address struct{ user, path, query string }
+
+func parseAddress(text string) (a address, ok bool) {
+	_, rest, ok := strings.Cut(text, "://")
+	rest, a.query, _ = strings.Cut(rest, "?")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		a.user, rest = rest[:i], rest[i+1:]
+	}
+	_, a.path, _ = strings.Cut(rest, "/")
+	return a, ok
+}
+
+// credentials returns the password, or else the user, and the values of the parameters that hold credentials.
+func (a *address) credentials() (all []string) {
+	user, password, _ := strings.Cut(a.user, ":")
+	if credential := cmp.Or(password, user); credential != "" {
+		all = append(all, credential)
+	}
+	for pair := range strings.SplitSeq(a.query, "&") {
+		if _, value, ok := cutCredential(pair); ok {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
+// cutCredential divides a parameter of a query; false if it holds no credentials.
+func cutCredential(pair string) (name, value string, ok bool) {
+	name, value, _ = strings.Cut(pair, "=")
+	plain, err := url.QueryUnescape(name)
+	return name, value, err == nil && value != "" && IsCredential(plain)
+}
+
 // Query returns a URI without the values of the parameters that hold credentials.
 func Query(uri string) string {
-	path, query, ok := strings.Cut(uri, "?")
-	if !ok {
+	path, query, asked := strings.Cut(uri, "?")
+	if !asked {
 		return uri
 	}
 	pairs := strings.Split(query, "&")
 	for i, pair := range pairs {
-		name, value, _ := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(name); value != "" && err == nil && IsCredential(plain) {
+		if name, _, ok := cutCredential(pair); ok {
 			pairs[i] = name + "=***"
 		}
 	}
 	return path + "?" + strings.Join(pairs, "&")
+}
+
+// Address returns a URL, which may be malformed, without its user, its password and the values of the parameters that hold credentials.
+func Address(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		scheme, rest = "", text
+	}
+	if host, _, _ := strings.Cut(rest, "?"); strings.Contains(host, "@") {
+		rest = "***" + rest[strings.LastIndexByte(host, '@'):]
+	}
+	if ok {
+		scheme += "://"
+	}
+	return scheme + Query(rest)
 }

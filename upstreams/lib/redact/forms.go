@@ -13,16 +13,28 @@ import (
 	"unicode/utf8"
 )
 
-// needlesOf returns what a text is searched for to find secrets and their parts.
-func needlesOf(secrets []string) []needle {
+// needlesOf returns what a text is searched for to find others.
+func needlesOf(texts []string) []needle {
 	var all []needle
-	for _, secret := range secrets {
-		for _, one := range withParts(secret) {
+	for _, text := range texts {
+		for _, one := range decoded(text) {
 			all = append(all, formsOf(one)...)
 		}
 	}
 	slices.SortFunc(all, func(a, b needle) int { return cmp.Compare(a.text, b.text) })
 	return slices.Compact(all)
+}
+
+// decoded returns a text, and what it is the escaped form or the base64 of.
+func decoded(text string) []string {
+	all := []string{text}
+	if plain, err := url.PathUnescape(text); err == nil && plain != text {
+		all = append(all, plain)
+	}
+	if plain, err := base64.StdEncoding.DecodeString(text); err == nil && len(plain) >= DerivedMin && utf8.Valid(plain) {
+		all = append(all, string(plain))
+	}
+	return all
 }
 
 // formsOf returns what a text is searched for to find a secret: the secret itself, its base64 at
@@ -80,66 +92,37 @@ func Hashes(secret string) []string {
 	return []string{hex.EncodeToString(b), hex.EncodeToString(m[:]), hex.EncodeToString(s1[:]), hex.EncodeToString(s2[:])}
 }
 
-// withParts returns a secret, and what in it is one by itself: what it is the escaped form or the base64 of,
-// the password in an address or before basic authentication, the credentials behind their scheme, and long texts
-// between separators, such as the values of cookies.
+// withParts returns a secret, and what in it is one by itself: see partsOf.
 func withParts(secret string) []string {
 	all := []string{secret}
-	add := func(part string, least int) {
-		if len(part) >= least && !slices.Contains(all, part) {
-			all = append(all, part)
-		}
-	}
 	for i := 0; i < len(all); i++ { // parts have parts
-		text := all[i]
-		if plain, err := url.PathUnescape(text); err == nil {
-			add(plain, SecretMin)
-		}
-		if plain, err := base64.StdEncoding.DecodeString(text); err == nil && utf8.Valid(plain) && len(text) >= wordMin {
-			add(string(plain), DerivedMin)
-			_, password, _ := strings.Cut(string(plain), ":")
-			add(password, SecretMin)
-		}
-		if _, rest, isURL := strings.Cut(text, "://"); isURL {
-			addURL(rest, add)
-			continue
-		}
-		if scheme, rest, ok := strings.Cut(text, " "); ok && !strings.ContainsAny(scheme, "=:;,") && !strings.Contains(rest, " ") {
-			add(rest, wordMin)
-		}
-		for _, part := range strings.FieldsFunc(text, isSeparator) {
-			add(part, SignatureMin)
+		for _, text := range decoded(all[i]) {
+			for _, part := range partsOf(text) {
+				if len(part) >= SecretMin && !slices.Contains(all, part) {
+					all = append(all, part)
+				}
+			}
 		}
 	}
 	return all
 }
 
-// addURL adds what is secret in a URL, without its scheme: its user or password, long segments of its path, and the values of its query. The host is not.
-func addURL(rest string, add func(part string, least int)) {
-	rest, query, _ := strings.Cut(rest, "?")
-	if user, after, ok := cutLast(rest, "@"); ok {
-		rest = after
-		name, password, _ := strings.Cut(user, ":")
-		if password == "" {
-			add(name, wordMin)
+// partsOf returns the credentials in an address, the password behind a user and those behind a scheme, and long texts between
+// separators, such as the values of cookies.
+func partsOf(text string) (parts []string) {
+	separators := ` ;,&=:"`
+	if a, ok := parseAddress(text); ok {
+		parts = a.credentials()
+		text, separators = a.path+"?"+a.query, "/?&=" // the host is none
+	} else if _, rest, ok := strings.Cut(text, ":"); ok && strings.Count(text, ":") == 1 && !strings.ContainsAny(text, " ;,&=") {
+		parts = append(parts, rest)
+	} else if scheme, rest, ok := strings.Cut(text, " "); ok && !strings.ContainsAny(scheme, "=:;,") && !strings.Contains(rest, " ") && len(rest) >= wordMin {
+		parts = append(parts, rest)
+	}
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		if len(part) >= SignatureMin {
+			parts = append(parts, part)
 		}
-		add(password, SecretMin)
 	}
-	_, path, _ := strings.Cut(rest, "/")
-	for segment := range strings.SplitSeq(path, "/") {
-		add(segment, SignatureMin)
-	}
-	for pair := range strings.SplitSeq(query, "&") {
-		_, value, _ := strings.Cut(pair, "=")
-		add(value, wordMin)
-	}
+	return parts
 }
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return "", s, false
-}
-
-func isSeparator(r rune) bool { return strings.ContainsRune(` ;,&=:"`, r) }

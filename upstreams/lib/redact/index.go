@@ -6,31 +6,41 @@ type needle struct {
 	word bool // it counts only where neither a letter nor a digit is beside it
 }
 
-// index finds needles in a text in one pass, by their first two bytes.
+// index finds needles in a text in one pass, by hashes of their first bytes, of which there are at least prefix.
 type index struct {
-	starts  [1 << 10]uint64 // a bit for each pair of bytes with which a needle begins
+	starts  [1 << 10]uint64 // a bit for each hash
 	needles map[uint16][]*needle
 }
+
+// prefix is short enough for all needles: none is shorter than SecretMin.
+const prefix = 3
 
 func indexOf(needles []needle) *index {
 	x := &index{needles: make(map[uint16][]*needle, len(needles))}
 	for i := range needles {
 		n := &needles[i]
-		start := pair(n.text[0], n.text[1])
+		window := uint32(0)
+		for _, c := range []byte(n.text[:prefix]) {
+			window = window<<8 | uint32(c)
+		}
+		start := hashOf(window)
 		x.starts[start/64] |= 1 << (start % 64)
 		x.needles[start] = append(x.needles[start], n)
 	}
 	return x
 }
 
-func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
+// hashOf is the hash of the last prefix bytes of a window.
+func hashOf(window uint32) uint16 { return uint16((window << 8) * 2654435761 >> 16) }
 
 // mark notes which bytes of the original text, of that length, belong to a secret; nil means none.
 func (x *index) mark(l *layer, length int, secret []bool) []bool {
 	var ends map[*needle]int // of the last occurrence of those that were found
-	for i := range len(l.text) - 1 {
-		start := pair(lower(l.text[i]), lower(l.text[i+1]))
-		if x.starts[start/64]&(1<<(start%64)) == 0 {
+	window := uint32(0)
+	for end := range len(l.text) {
+		window = window<<8 | uint32(lower(l.text[end]))
+		start, i := hashOf(window), end-prefix+1
+		if x.starts[start/64]&(1<<(start%64)) == 0 || i < 0 {
 			continue
 		}
 		for _, n := range x.needles[start] {

@@ -35,12 +35,18 @@ type Redactor struct {
 	indexes []*index
 }
 
-// New makes a redactor of secrets. Without any it returns nil.
-func New(secrets ...string) *Redactor { return (*Redactor)(nil).With(secrets) }
+// New makes a redactor of secrets and of their parts. Without any it returns nil.
+func New(secrets ...string) *Redactor {
+	var all []string
+	for _, secret := range secrets {
+		all = append(all, withParts(secret)...)
+	}
+	return (*Redactor)(nil).With(all)
+}
 
-// With returns a redactor of further secrets as well. r is not changed.
-func (r *Redactor) With(secrets []string) *Redactor {
-	needles := needlesOf(secrets)
+// With returns a redactor that redacts further texts, but not their parts. r is not changed.
+func (r *Redactor) With(texts []string) *Redactor {
+	needles := needlesOf(texts)
 	if len(needles) == 0 {
 		return r
 	}

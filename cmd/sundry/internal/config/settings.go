@@ -14,6 +14,7 @@ import (
 	"sundry/proxy"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/lib/redact"
 	"sundry/upstreams/loop"
 )
 
@@ -57,7 +58,7 @@ func (s *setting) variables() []string {
 func (s *setting) mistake(value string, err error) words.Text {
 	var text words.Text
 	if !s.secret {
-		text = declare.Say("%q: ", value)
+		text = declare.Say("%q: ", shown(value))
 	}
 	expected := s.wants()
 	file, ofFile := errors.AsType[*fs.PathError](err)
@@ -68,6 +69,14 @@ func (s *setting) mistake(value string, err error) words.Text {
 		return declare.Say("%s%s; %s", text, words.Failure(file.Err), expected)
 	}
 	return declare.Say("%s%s", text, words.Of(err, words.Name(err.Error())))
+}
+
+// shown is a value as it is repeated: a URL may hold credentials where it should have none.
+func shown(value string) string {
+	if strings.Contains(value, "://") {
+		return redact.Address(value)
+	}
+	return value
 }
 
 // wants says what is allowed, with an example.
