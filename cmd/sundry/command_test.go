@@ -358,7 +358,7 @@ func dependencies() map[string][]string {
 		"proxy/logmarks":   {"cache/durable", "cache/far", "proxy"},
 		"proxy/requestlog": {"cache/advise", "metrics/words", "proxy", "upstreams/catalog"},
 		"cmd/sundry/internal/config": {
-			"metrics/words", "cache", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/loop",
+			"metrics/words", "cache", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/lib/redact", "upstreams/loop",
 		},
 		"cmd/sundry": nil, // anything
 	}

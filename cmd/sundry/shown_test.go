@@ -404,7 +404,7 @@ func TestMistakesShowNoCredentials(t *testing.T) {
 		}
 		report(w.stderr, "sundry", w.language(), err)
 		showsNothing(t, fmt.Sprint(args[0]), out.String())
-		if !strings.Contains(out.String(), "***@127.0.0.1:99999") {
+		if !strings.Contains(out.String(), "user:***@127.0.0.1:99999") {
 			t.Errorf("%v: %s", args, out.String())
 		}
 	}

@@ -23,6 +23,9 @@ type address struct{ user, path, query string }
 
 func parseAddress(text string) (a address, ok bool) {
 	_, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		rest = text
+	}
 	rest, a.query, _ = strings.Cut(rest, "?")
 	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
 		a.user, rest = rest[:i], rest[i+1:]
@@ -67,17 +70,8 @@ func Query(uri string) string {
 	return path + "?" + strings.Join(pairs, "&")
 }
 
-// Address returns a URL, which may be malformed, without its user, its password and the values of the parameters that hold credentials.
+// Address returns a URL, which may be malformed, without the credentials that it holds.
 func Address(text string) string {
-	scheme, rest, ok := strings.Cut(text, "://")
-	if !ok {
-		scheme, rest = "", text
-	}
-	if host, _, _ := strings.Cut(rest, "?"); strings.Contains(host, "@") {
-		rest = "***" + rest[strings.LastIndexByte(host, '@'):]
-	}
-	if ok {
-		scheme += "://"
-	}
-	return scheme + Query(rest)
+	a, _ := parseAddress(text)
+	return New(a.credentials()...).Text(text)
 }

@@ -171,7 +171,8 @@ func TestCredentialsOfURLs(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"http://a/b": "http://a/b", "http://u:p@a/b?key=k": "http://***@a/b?key=***", "u:p@a": "***@a", "http://a/?b=c@d": "http://a/?b=c@d", "http://u:p@q@a:99999": "http://***@a:99999",
+		"http://a/b": "http://a/b", "http://user:p4ss@a/b?key=abcd": "http://user:***@a/b?key=***", "user:p4ss@a": "user:***@a", "http://a/?b=c@d": "http://a/?b=c@d", "http://user:p@ss@a:99999": "http://user:***@a:99999",
+		"http://t0ken@a": "http://***@a", "http://u:p@a": "http://u:p@a",
 	} {
 		if got := Address(address); got != want {
 			t.Errorf("%s became %s, want %s", address, got, want)
