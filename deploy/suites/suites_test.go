@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/peertest"
 )
 
