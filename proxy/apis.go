@@ -14,6 +14,7 @@ import (
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/through"
+	"sundry/proxy/uri"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
@@ -133,6 +134,7 @@ func (g *generation) apiAt(host, path string, inside bool) *apiRoute {
 
 // APIOf finds the API that a request is for, and its path there.
 func (s *Server) APIOf(r *http.Request) (api, path string, ok bool) {
+	r = uri.Clean(r)
 	below, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
 	rt := s.current.Load().apiAt(r.Host, below, inside)
 	if rt == nil {

@@ -32,7 +32,7 @@ func failureOfAPI(f *through.Failure) *failure {
 	case f.Status == http.StatusNotImplemented:
 		out.errorType, out.message = typeMethod, words.Say(f.Err.Error(), "不转发这个方法；请使用 TRACE 和 CONNECT 以外的方法")
 	case f.Status == http.StatusBadRequest:
-		out.errorType, out.message = typeInvalid, words.Say(f.Err.Error(), "路径中有 . 或 .. 段，可能越出这个 API；请使用没有它们的路径，例如 /a/b")
+		out.errorType, out.message = typeInvalid, words.Of(f.Err, words.Name(f.Err.Error()))
 	case errors.Is(f.Err, through.ErrOnlyIfCached):
 		out.message = words.Say(f.Err.Error(), "没有保存能回答这个请求的响应，而它只要已保存的（only-if-cached）")
 	}

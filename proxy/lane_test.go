@@ -19,6 +19,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"sundry/cache"
+	"sundry/proxy/express"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
@@ -68,7 +69,7 @@ func newTwoWays(t testing.TB, files map[string]string, options ...option) *twoWa
 		return l.Addr().String()
 	}
 	w.lane = serve(lane.Attach)
-	w.plain = serve(func(_ *http.Server, l net.Listener) net.Listener { return l })
+	w.plain = serve(func(_ *http.Server, l net.Listener) net.Listener { return express.SkipEmptyLines(l) })
 	return w
 }
 

@@ -18,12 +18,14 @@ import (
 	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy/mcp"
 	"sundry/proxy/ratelimit"
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/pages"
 	"sundry/proxy/site/status"
+	"sundry/proxy/uri"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/loop"
@@ -215,12 +217,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() || ambiguousFraming(r) {
 		w.Header()["Connection"] = s.preset.close
 	}
+	if err := uri.CheckHost(r); err != nil {
+		s.refuseURI(w, r, err)
+		return
+	}
 	if through := r.Header[loop.Header]; through != nil && s.refuseLoop(w, r, through) {
 		return
 	}
+	r = uri.Clean(r)
 	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
 	if rt := s.current.Load().apiAt(r.Host, path, inside); rt != nil {
 		s.serveThrough(w, r, rt)
+		return
+	}
+	if uri.MayLeadUp(r.URL.EscapedPath()) {
+		s.refuseURI(w, r, uri.ErrPath)
 		return
 	}
 	if name, ok := strings.CutPrefix(path, "/api/"); ok && inside {
@@ -250,6 +261,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.serveEndpoint(w, r, "")
 	}
+}
+
+// refuseURI answers a request whose host is malformed, or whose path may lead up.
+func (s *Server) refuseURI(w http.ResponseWriter, r *http.Request, err error) {
+	req := &request{w: w, r: r, id: requestIDOf(r.Header["X-Request-Id"]), start: time.Now()}
+	defer s.finish(req)
+	f := &failure{status: http.StatusBadRequest, errorType: typeInvalid, message: words.Of(err, words.Text{})}
+	s.fail(req, f.outcome(), f)
 }
 
 // ambiguousFraming reports whether a proxy in front may see another end of this

@@ -35,15 +35,22 @@ func keep(t *testing.T, public string) kept {
 
 // ask makes a request, and returns the status; 0 where the connection was closed.
 func (k kept) ask(path string) int {
+	status, _, _ := k.send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n")
+	return status
+}
+
+// send sends the bytes of a request, and returns the response; status 0 where the connection was closed.
+func (k kept) send(request string) (status int, header http.Header, body string) {
 	_ = k.SetDeadline(time.Now().Add(5 * time.Second))
-	_, _ = fmt.Fprintf(k, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
-	resp, err := http.ReadResponse(k.answers, nil)
+	_, _ = io.WriteString(k, request)
+	method, _, _ := strings.Cut(strings.TrimSpace(request), " ")
+	resp, err := http.ReadResponse(k.answers, &http.Request{Method: method})
 	if err != nil {
-		return 0
+		return 0, nil, ""
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode
+	b, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.Header, string(b)
 }
 
 // oneOf is the address of one of many clients.

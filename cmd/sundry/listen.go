@@ -19,6 +19,7 @@ import (
 	"sundry/metrics/panics"
 	"sundry/metrics/words"
 	"sundry/proxy"
+	"sundry/proxy/express"
 	"sundry/proxy/listener"
 )
 
@@ -55,7 +56,9 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	s.panics.Server(adminServer)
-	group.Go(s.panics.FuncErr(panics.Listener, func() error { return ignoreClosed(adminServer.Serve(s.panics.Listener(private))) }))
+	group.Go(s.panics.FuncErr(panics.Listener, func() error {
+		return ignoreClosed(adminServer.Serve(s.panics.Listener(express.SkipEmptyLines(private))))
+	}))
 	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepStatus)) // early: the page shows what was before
 	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.keepSnapshot))
 	s.startMarks(ctx, &loops)

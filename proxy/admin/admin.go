@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -87,9 +88,9 @@ func New(cfg Config) http.Handler {
 	logins := newLogins(cfg.Registerer, cfg.Log)
 	handler := limitBody(refuseOtherChanges(refuseOtherOrigins(cfg.routes())))
 	if cfg.Token == "" {
-		return cfg.inEnglish(securityHeaders(requireLoopbackHost(handler)))
+		return cfg.inEnglish(securityHeaders(checkURI(requireLoopbackHost(handler))))
 	}
-	return cfg.inEnglish(securityHeaders(requireToken(handler, cfg.Token, logins)))
+	return cfg.inEnglish(securityHeaders(checkURI(requireToken(handler, cfg.Token, logins))))
 }
 
 // inEnglish answers whoever asks for no language in English, where that is the rule.
@@ -147,6 +148,11 @@ func refuseUnknown(mux *http.ServeMux) http.Handler {
 		return pattern != "" && pattern != consolePattern
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "PURGE" { // mux would redirect a path with empty segments
+			purge, _ := mux.Handler(&http.Request{Method: r.Method, URL: &url.URL{Path: "/"}})
+			purge.ServeHTTP(w, r)
+			return
+		}
 		if !strings.HasPrefix(r.URL.Path, apiPath) || has(r) {
 			mux.ServeHTTP(w, r)
 			return

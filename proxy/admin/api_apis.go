@@ -12,6 +12,7 @@ import (
 	"sundry/cache/web"
 	"sundry/metrics/words"
 	"sundry/proxy/live"
+	"sundry/proxy/uri"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/redact"
 )
@@ -123,11 +124,17 @@ func (a *api) kept(r *http.Request) (any, error) {
 // selection says which responses of an API are meant; all empty: all.
 type selection struct{ url, prefix, tag string }
 
-// asKept is a selection with its URL as responses are kept by it, where the file of the API drops or sorts parameters.
+// asKept is a selection with its URL as responses are kept by it: without segments ., and where the file of the API drops or sorts
+// parameters. The last segment of a prefix may be incomplete.
 func (a *api) asKept(name string, of selection) selection {
 	if one, ok := a.Catalog().API(name); ok {
 		path, query, asked := strings.Cut(of.url, "?")
-		of.url = one.Query.URI(path, query, asked && query == "")
+		of.url = one.Query.URI(uri.RemoveDots(path), query, asked && query == "")
+		end := strings.IndexByte(of.prefix, '?')
+		if end < 0 {
+			end = strings.LastIndexByte(of.prefix, '/') + 1
+		}
+		of.prefix = uri.RemoveDots(of.prefix[:end]) + of.prefix[end:]
 	}
 	return of
 }

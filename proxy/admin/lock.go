@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sundry/metrics/words"
+	"sundry/proxy/uri"
 )
 
 // securityHeaders keep browsers from showing an answer, errors included, in
@@ -23,6 +24,22 @@ func securityHeaders(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// checkURI refuses a malformed host and a path that may lead up, and removes the segments . of paths: what comes after it, above all
+// requireToken, goes by the path.
+func checkURI(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := uri.CheckHost(r)
+		if r = uri.Clean(r); err == nil && uri.MayLeadUp(r.URL.EscapedPath()) {
+			err = uri.ErrPath
+		}
+		if err != nil {
+			refuseBefore(w, r, http.StatusBadRequest, wordsOf(err))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }

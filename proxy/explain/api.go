@@ -46,7 +46,7 @@ func (x *Explainer) api(t *teller, a *catalog.API, r *http.Request) {
 func foretold(f *through.Foreseen, known bool) (outcome string, says words.Text) {
 	switch {
 	case f.Refused == http.StatusBadRequest:
-		return "invalid", words.Say("400: the path has a segment . or .., which may lead out of the API", "400：路径含有 . 或 .. 段，可能越出这个 API")
+		return "invalid", words.Say("400: the path has a segment .., which may lead out of the API", "400：路径含有 .. 段，可能越出这个 API")
 	case f.Refused != 0:
 		return "error", words.Say("504: nothing stored answers it, and it asks for nothing else (only-if-cached)", "504：没有可用的缓存，而请求只要缓存（only-if-cached）")
 	case !known:

@@ -23,6 +23,7 @@ type conn struct {
 	phase   atomic.Int32
 	pending []byte // what follows a head that net/http has: the next boundary begins with it
 	first   bool   // net/http waits for the first request of the connection
+	empty   emptyLines
 	// unseen is true while the lane has answered all requests of the connection, so that
 	// net/http takes it for a new one.
 	unseen atomic.Bool

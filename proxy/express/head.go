@@ -3,6 +3,8 @@ package express
 import (
 	"strings"
 	"unsafe"
+
+	"sundry/proxy/uri"
 )
 
 // verdict says what stands at the beginning of a buffer.
@@ -185,13 +187,8 @@ func (h *head) heed(name, value []byte) verdict {
 }
 
 func (h *head) host(value []byte) verdict {
-	if h.request.Host != "" || len(value) == 0 {
+	if h.request.Host != "" || !uri.ValidHost(view(value)) {
 		return odd
-	}
-	for _, o := range value {
-		if octets[o]&inHost == 0 {
-			return odd
-		}
 	}
 	h.request.Host = view(value)
 	return plain

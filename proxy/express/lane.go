@@ -123,7 +123,7 @@ type listener struct {
 	timeouts *timeouts
 }
 
-// Accept implements net.Listener. What is no plain socket, such as TLS, is left alone.
+// Accept implements net.Listener. The lane answers on plain sockets alone, not on TLS.
 func (l *listener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {
@@ -131,7 +131,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	s := openSocket(nc)
 	if s == nil {
-		return nc, nil
+		return skipEmptyLines(nc), nil
 	}
 	c := newConn(nc, s, l.lane, l.timeouts)
 	l.lane.add(c)

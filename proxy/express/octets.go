@@ -7,13 +7,12 @@ const (
 	inTarget octetClass = 1 << iota
 	inName              // of a field: a token
 	inValue             // of a field
-	inHost              // the value of Host, without escapes
 )
 
 var octets = classifyOctets()
 
 func classifyOctets() (classes [256]octetClass) {
-	const marks, hostMarks = "!#$%&'*+-.^_`|~", "-._:[]"
+	const marks = "!#$%&'*+-.^_`|~"
 	for o := range classes {
 		if o >= 0x20 && o != 0x7f {
 			classes[o] |= inValue
@@ -22,14 +21,11 @@ func classifyOctets() (classes [256]octetClass) {
 			classes[o] |= inTarget
 		}
 		if o >= '0' && o <= '9' || o >= 'A' && o <= 'Z' || o >= 'a' && o <= 'z' {
-			classes[o] |= inName | inHost
+			classes[o] |= inName
 		}
 	}
 	for _, o := range []byte(marks) {
 		classes[o] |= inName
-	}
-	for _, o := range []byte(hostMarks) {
-		classes[o] |= inHost
 	}
 	return classes
 }

@@ -10,6 +10,11 @@ import (
 
 // advance answers the requests that were read, and reports whether Read must return.
 func (c *conn) advance() (done bool) {
+	if c.first && !c.unseen.Load() {
+		if c.filled = copy(c.buf, c.empty.skip(c.buf[:c.filled])); c.empty.expects(c.buf[:c.filled]) {
+			return false
+		}
+	}
 	x := c.lane.exchanges.Get().(*exchange)
 	x.head.request.Peer, x.head.request.Arrived = c.peer, time.Now()
 	rest, v, err := c.answer(x)

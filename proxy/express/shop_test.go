@@ -186,6 +186,8 @@ func (s *site) open(t testing.TB, options ...siteOption) {
 	ln := s.listen(t)
 	if s.lane != nil {
 		ln = s.lane.Attach(s.server, ln)
+	} else {
+		ln = SkipEmptyLines(ln)
 	}
 	go func() { s.serving <- s.server.Serve(ln) }()
 	t.Cleanup(func() {

@@ -17,7 +17,7 @@ type Foreseen struct {
 	// Verdict is what Selected is good for.
 	Verdict web.Verdict
 	Status  web.CacheStatus
-	// Refused is the status with which it would be refused: 400 for a path with a segment . or .., 504 where nothing stored answers a
+	// Refused is the status with which it would be refused: 400 for a path with a segment .., 504 where nothing stored answers a
 	// request with only-if-cached; 0: it would not be.
 	Refused int
 }
@@ -29,7 +29,7 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 	r = h.heard(r, trusted)
 	f, now, q := Foreseen{Path: h.PathOf(r)}, h.now(), web.NewRequest(r, &h.Rules)
 	f.Key = h.Name + f.Path
-	if hasDotSegment(f.Path) {
+	if mayLeadUp(f.Path) {
 		f.Refused = http.StatusBadRequest
 		return f
 	}

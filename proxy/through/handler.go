@@ -15,6 +15,7 @@ import (
 	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/proxy/uri"
 )
 
 // Settings of an API.
@@ -194,8 +195,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	switch {
 	case r.Method == http.MethodTrace, r.Method == http.MethodConnect:
 		c.fail(http.StatusNotImplemented, errMethod)
-	case hasDotSegment(c.path):
-		c.fail(http.StatusBadRequest, errDotSegment)
+	case mayLeadUp(c.path):
+		c.fail(http.StatusBadRequest, uri.ErrPath)
 	case upgrade != nil, r.Method != http.MethodGet && r.Method != http.MethodHead, web.Preconditions(r.Header), r.ContentLength != 0:
 		c.pass()
 	default:
@@ -206,11 +207,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	}
 }
 
-var (
-	// errMethod: TRACE would show a caller what is sent to the origin, secrets included, CONNECT connect it with any host.
-	errMethod     = errors.New("this method is not passed on; expected another one than TRACE and CONNECT")
-	errDotSegment = errors.New("the path has a segment . or .., which may lead out of this API; expected a path without, such as /a/b")
-)
+// errMethod: TRACE would show a caller what is sent to the origin, secrets included, CONNECT connect it with any host.
+var errMethod = errors.New("this method is not passed on; expected another one than TRACE and CONNECT")
 
 // cached answers a GET or HEAD from what is stored, or through a flight.
 func (c *call) cached() {

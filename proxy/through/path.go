@@ -6,27 +6,20 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"sundry/proxy/uri"
 )
 
-// hasDotSegment reports whether a path has a segment . or .., in any spelling: an origin may go up by it, beyond the address
-// of the API, also with parameters behind it, which servlets leave out. Clients resolve them by themselves (RFC 3986, section 5.2.4).
-func hasDotSegment(path string) bool {
+// mayLeadUp reports whether a path at the origin, with its query, may lead beyond the address of the API.
+func mayLeadUp(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
-	if strings.ContainsAny(path, `%\`) {
-		path = strings.NewReplacer("%2e", ".", "%2E", ".", "%3b", ";", "%3B", ";", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/").Replace(path)
-	}
-	for segment := range strings.SplitSeq(path, "/") {
-		if segment, _, _ = strings.Cut(segment, ";"); segment == "." || segment == ".." {
-			return true
-		}
-	}
-	return false
+	return uri.MayLeadUp(path)
 }
 
-// PathOf is the path of a request at the origin, as it was spelled, with its query: by it the store knows what is kept, below
-// the API's name.
+// PathOf returns the path of a request at the origin, as it was spelled but without segments ., with its query. The store has
+// responses by it, below the API's name.
 func (h *Handler) PathOf(r *http.Request) string {
-	path := cutPrefix(spelled(r.URL), h.Prefix)
+	path := cutPrefix(spelled(uri.WithoutDots(r.URL)), h.Prefix)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
