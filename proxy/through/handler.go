@@ -160,19 +160,13 @@ type call struct {
 	cut      bool // the answer has been cut off
 	// spares: what is stored can be served if the origin is not asked, so of a quota the reserve is left to others.
 	spares bool
-	// handshake is what has become of the last request to the origin: nothing yet, or one of the following. Others may make a
-	// connection for it that it does not wait for any more.
-	handshake atomic.Int32
+	// connected reports whether the latest request to the origin has got a connection.
+	connected atomic.Bool
 
 	waiting sync.Mutex // is held while a response before the final one is sent
 	waits   bool       // for the head of one, and takes a place
 	over    bool       // it does not any more
 }
-
-const (
-	connectionGot = 1 + iota
-	handshakeFailed
-)
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

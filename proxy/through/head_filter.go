@@ -6,132 +6,196 @@ import (
 	"errors"
 	"net"
 	"net/http/httptrace"
+	"sync"
 	"sync/atomic"
 	"syscall"
 )
 
-// maxHead is how long the head of a response may be: each that is read at the same time is in memory.
+// maxHead is the size limit of a response header: each that is read at the same time is in memory.
 const maxHead = 256 << 10
 
-// headFilter takes the field Transfer-Encoding out of the heads of responses unless it says chunked: net/http refuses
-// such a response (golang/go#29162), and RFC 9112, section 6.3, has it read until the connection ends. A head begins
-// where the connection is got for a request.
-//
-// It also has an answer heard behind which no more of the request can be sent: see Write.
+// headFilter is a connection that speaks HTTP/1.1 with an origin. It checks and rewrites the response headers before net/http
+// reads them (see appendHead), lets no bytes through that the origin sends without a request, and makes sure that
+// a response is read even if the rest of its request can no longer be sent.
 type headFilter struct {
 	net.Conn
 	inHead atomic.Bool
-	sent   atomic.Bool // something of the request that is under way
-	held   []byte      // of a head that does not end yet
-	ready  []byte      // what is to be read next
-	err    error       // behind ready
+	last   atomic.Bool  // the connection carries a request body, and ends with the response
+	phase  atomic.Int32 // of the request on the connection
+	held   []byte       // beginning of a header
+	lines  int          // length of the complete lines of held
+	ready  []byte       // what Read returns next
+	err    error        // what Read returns after ready
+
+	mu      sync.Mutex
+	settled *sync.Cond // for changes of the following
+	reading bool       // net/http waits for bytes, so it holds none
+	closed  bool
 }
 
-// awaitHead has the filter of a connection look for the head of the response to the request that gets it. With TLS there is none to be seen.
+// Phases of a request.
+const (
+	noRequest  = iota
+	unsent     // it has got the connection
+	partlySent // or all of it is sent
+)
+
+func newHeadFilter(conn net.Conn) *headFilter {
+	c := &headFilter{Conn: conn}
+	c.settled = sync.NewCond(&c.mu)
+	return c
+}
+
+// awaitHead prepares the connection that a request has got for its response.
+//
+// net/http gives a connection to the next request before it looks whether the origin has sent more than one response. If it
+// has, net/http closes the connection; if not, it waits for bytes. awaitHead returns when either is the case.
 func awaitHead(got httptrace.GotConnInfo) {
-	conn := got.Conn
-	over, secret := conn.(*tls.Conn)
-	if secret {
-		conn = over.NetConn()
+	if over, ok := got.Conn.(*tls.Conn); ok { // HTTP/2
+		if c, ok := over.NetConn().(*headFilter); ok {
+			c.phase.Store(unsent)
+		}
+		return
 	}
-	if c, ok := conn.(*headFilter); ok {
-		c.sent.Store(false)
-		c.inHead.Store(!secret)
+	c, ok := got.Conn.(*headFilter)
+	if !ok {
+		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.reading && !c.closed {
+		c.settled.Wait()
+	}
+	c.phase.Store(unsent)
+	c.inHead.Store(true)
 }
 
-// Write implements net.Conn. An origin that has enough of a request answers and closes the connection: for what could not be sent any more
-// net/http would give up the answer, which lies there to be read. Where nothing was sent, it asks over another connection.
+// Write implements net.Conn. An origin that rejects a request may respond and close the connection before it has read all of
+// it. Write then reports success, because net/http would drop the response at an error. If nothing was sent,
+// net/http sends the request on another connection.
 func (c *headFilter) Write(b []byte) (int, error) {
+	first := c.phase.CompareAndSwap(unsent, partlySent)
 	n, err := c.Conn.Write(b)
-	if c.sent.Load() && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+	if !first && c.phase.Load() == partlySent && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
 		return len(b), nil
-	}
-	if n > 0 {
-		c.sent.Store(true)
 	}
 	return n, err
 }
 
-// Read implements net.Conn. It may wait since before the request was written, so what it has read decides. As a rule that is
-// a whole head, which is filtered where it lies.
+// Close implements net.Conn.
+func (c *headFilter) Close() error {
+	c.settle(&c.closed, true)
+	return c.Conn.Close()
+}
+
+func (c *headFilter) settle(what *bool, value bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*what = value
+	c.settled.Broadcast()
+}
+
+// errUnrequested means that the origin sent bytes before it got a request.
+var errUnrequested = errors.New("the origin has sent a response without a request")
+
+// read reads from the connection.
+func (c *headFilter) read(b []byte) (int, error) {
+	c.settle(&c.reading, true)
+	n, err := c.Conn.Read(b)
+	c.settle(&c.reading, false)
+	if n > 0 && c.inHead.Load() && c.phase.Load() == unsent {
+		return 0, errUnrequested
+	}
+	return n, err
+}
+
+// Read implements net.Conn. It may have begun before the request was written, so inHead counts when bytes have arrived.
+// They mostly are a complete header, which is filtered in place.
 func (c *headFilter) Read(b []byte) (int, error) {
 	for len(c.ready) == 0 {
-		if err := c.err; err != nil {
-			c.err = nil
-			return 0, err
+		if c.err != nil {
+			return 0, c.err
 		}
-		n, err := c.Conn.Read(b)
+		n, err := c.read(b)
 		if !c.inHead.Load() {
 			return n, err
 		}
+		c.err = err
 		if len(c.held) > 0 {
-			c.ready, c.held = c.filter(append(c.held, b[:n]...), err != nil)
-			c.err = err
+			c.ready, c.held = c.filter(append(c.held, b[:n]...))
 			continue
 		}
-		out, rest := c.filter(b[:n], err != nil)
-		if c.held = append(c.held, rest...); len(out) > 0 || err != nil {
-			return len(out), err
+		out, rest := c.filter(b[:n])
+		c.held = append(c.held, rest...)
+		if len(out) > 0 && &out[0] == &b[0] {
+			return len(out), nil
 		}
+		c.ready = out
 	}
 	n := copy(b, c.ready)
 	c.ready = c.ready[n:]
 	return n, nil
 }
 
-// filter filters the heads in what was read, in place. Behind an interim response another one follows. rest is one that does
-// not end yet; there is none where nothing more comes, or where it is too long.
-func (c *headFilter) filter(b []byte, last bool) (out, rest []byte) {
+// errLongHead means that the header of a response exceeds maxHead.
+var errLongHead = errors.New("the response header is too long")
+
+// filter filters the headers at the beginning of b, in place if none gets longer. An interim response is followed by another one. rest is
+// the beginning of a header.
+func (c *headFilter) filter(b []byte) (out, rest []byte) {
 	out = b[:0]
+	if c.last.Load() {
+		out = nil
+	}
 	for {
-		end := headEnd(b)
-		if end < 0 && !last && len(b) < maxHead {
+		end := c.headEnd(b)
+		switch {
+		case end < 0 && c.err != nil:
+			return append(out, b...), nil // net/http reports that the connection has ended
+		case end < 0 && len(b) >= maxHead:
+			return c.refuse(out, errLongHead), nil
+		case end < 0:
 			return out, b
 		}
-		if end < 0 {
-			return append(out, b...), nil
+		final, err := !isInterim(b[:end]), error(nil)
+		if out, err = appendHead(out, b[:end], final && c.last.Load()); err != nil {
+			return c.refuse(out, err), nil
 		}
-		head := b[:end]
-		b = b[end:]
-		final := !bytes.HasPrefix(head, []byte("HTTP/1.1 1")) || bytes.HasPrefix(head, []byte("HTTP/1.1 101"))
-		out = appendHead(out, head)
-		if final {
+		if b = b[end:]; final {
 			c.inHead.Store(false)
 			return append(out, b...), nil
 		}
 	}
 }
 
-// headEnd is where a head ends; -1: not yet. Some end their lines without CR, as net/http understands (RFC 9112, section 2.2).
-func headEnd(b []byte) int {
-	for at := 0; ; {
+// refuse makes net/http fail with an error. It gets a byte first: it sends the request again if there is none.
+func (c *headFilter) refuse(out []byte, err error) []byte {
+	c.inHead.Store(false)
+	c.err = err
+	return append(out, 'H')
+}
+
+// headEnd returns the length of the header at the beginning of b, or -1 if it is incomplete. A line may end without CR, as in
+// net/http (RFC 9112, section 2.2).
+func (c *headFilter) headEnd(b []byte) int {
+	at := c.lines
+	for {
 		n := bytes.IndexByte(b[at:], '\n')
 		if n < 0 {
+			c.lines = at
 			return -1
 		}
-		at += n + 1
-		switch {
-		case bytes.HasPrefix(b[at:], []byte("\n")):
-			return at + 1
-		case bytes.HasPrefix(b[at:], []byte("\r\n")):
-			return at + 2
+		line := b[at : at+n]
+		if at += n + 1; len(line) == 0 || string(line) == "\r" {
+			c.lines = 0
+			return at
 		}
 	}
 }
 
-// appendHead appends a head, which may lie there already, without lines of Transfer-Encoding that net/http does not understand,
-// but for those that end in chunked: what these mean cannot be told without decoding it.
-func appendHead(out, head []byte) []byte {
-	const name = "transfer-encoding:"
-	for len(head) > 0 {
-		n := bytes.IndexByte(head, '\n') + 1
-		line := head[:n]
-		head = head[n:]
-		if n > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) && !bytes.HasSuffix(bytes.ToLower(bytes.TrimSpace(line)), []byte("chunked")) {
-			continue
-		}
-		out = append(out, line...)
-	}
-	return out
+// isInterim reports whether net/http takes a header for the one of an interim response.
+func isInterim(head []byte) bool {
+	_, status, _ := bytes.Cut(head, []byte(" "))
+	status = bytes.TrimLeft(status, " ")
+	return bytes.HasPrefix(status, []byte("1")) && !bytes.HasPrefix(status, []byte("101"))
 }

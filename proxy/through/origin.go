@@ -29,6 +29,7 @@ type Origin struct {
 	targets   []Target
 	transport *http.Transport
 	brief     *http.Transport // is for requests that cannot be repeated
+	upgrade   *http.Transport // for requests that change the protocol, which HTTP/2 cannot
 	seed      maphash.Seed
 }
 
@@ -53,24 +54,30 @@ type Timeouts struct {
 }
 
 // NewOrigin serves from these addresses, in their order. dial connects to one.
-func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Origin {
-	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, t.Connect) // or it is the system's two minutes
-		defer cancel()
-		conn, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return &headFilter{Conn: conn}, nil
-	}
-	resting := func(most time.Duration) *http.Transport {
-		return &http.Transport{
-			DialContext: connect, TLSHandshakeTimeout: t.Connect, ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: true,
+func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial dialFunc) *Origin {
+	dial = within(t.Connect, dial) // or it is the system's two minutes
+	resting := func(most time.Duration, http2 bool) *http.Transport {
+		transport := &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial(ctx, network, address)
+				if err != nil {
+					return nil, err
+				}
+				return newHeadFilter(conn), nil
+			},
+			ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: http2,
 			DisableCompression: true, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: most,
 			MaxResponseHeaderBytes: maxHead, HTTP2: host.HTTP2(),
 		}
+		transport.DialTLSContext = within(t.Connect, func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialTLS(ctx, network, address, dial, transport.TLSClientConfig)
+		})
+		return transport
 	}
-	return &Origin{targets: targets, seed: maphash.MakeSeed(), transport: resting(time.Minute), brief: resting(briefly)}
+	return &Origin{
+		targets: targets, seed: maphash.MakeSeed(),
+		transport: resting(time.Minute, true), brief: resting(briefly, true), upgrade: resting(briefly, false),
+	}
 }
 
 // briefly is how long a connection rests that such requests go by. Origins close theirs after 2 s (gunicorn), or 5 s (Node, Apache): what
@@ -257,7 +264,7 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 // sends reports whether a body is being sent. Else it is the host that is waited for.
 func (c *call) sends(body io.Reader) bool {
 	u, ok := body.(*upload)
-	return c.handshake.Load() == connectionGot && (!ok || !u.ended.Load())
+	return c.connected.Load() && (!ok || !u.ended.Load())
 }
 
 // roundTrip sends a request, if its quota allows. The error may be a host.ThrottledError.
@@ -272,21 +279,26 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 		}
 	}
 	transport := c.origin.transport
-	if r.ContentLength != 0 || !web.Safe(r.Method) {
+	switch {
+	case r.Header["Upgrade"] != nil:
+		transport = c.origin.upgrade
+	case r.ContentLength != 0:
+		transport, r = c.origin.brief, withLastConnection(r)
+	case !web.Safe(r.Method):
 		transport = c.origin.brief
 	}
 	r.Close = authenticatesConnection(r.Header)
-	c.handshake.Store(0)
+	c.connected.Store(false)
 	resp, err := transport.RoundTrip(r)
-	err = redact.WithoutQuotes(err)
-	if err != nil && c.handshake.Load() == handshakeFailed {
-		err = fmt.Errorf("%w: %w", errHandshake, err)
+	if err != nil {
+		return nil, redact.WithoutQuotes(err)
 	}
-	return resp, err
+	if err := checkFraming(resp); err != nil {
+		_ = resp.Body.Close() // given up
+		return nil, err
+	}
+	return resp, nil
 }
-
-// errHandshake: no connection was made because TLS failed, be it for a certificate that is wrong.
-var errHandshake = errors.New("TLS")
 
 func isTimeout(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)

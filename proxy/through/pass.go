@@ -2,7 +2,6 @@ package through
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"maps"
 	"net/http"
@@ -113,13 +112,8 @@ type interimFunc func(code int, h http.Header)
 func (c *call) traced(ctx context.Context, interim interimFunc) context.Context {
 	trace := &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
-			c.handshake.Store(connectionGot)
+			c.connected.Store(true)
 			awaitHead(got)
-		},
-		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
-			if err != nil {
-				c.handshake.CompareAndSwap(0, handshakeFailed)
-			}
 		},
 	}
 	if interim != nil {

@@ -81,7 +81,7 @@ func TestARefusalIsAnswered(t *testing.T) {
 				go refuse(distant)
 				return newClosing(near), nil
 			})
-			s.h.origin.brief.TLSClientConfig = &tls.Config{RootCAs: believed}
+			trust(s.h.origin, believed)
 			s.h.origin.targets[0].URL = &url.URL{Scheme: scheme, Host: "example.com"}
 			if a := s.ask(http.MethodPost, "/a", strings.Repeat("x", 1<<20)); a.status != http.StatusRequestEntityTooLarge || a.body != "too large" || a.err != nil {
 				t.Errorf("%s: %d %q, %v", scheme, a.status, a.body, a.err)

@@ -26,6 +26,13 @@ func certificate(t *testing.T) ([]tls.Certificate, *x509.CertPool) {
 	return s.TLS.Certificates, pool
 }
 
+// trust has an origin believed whose certificate is of a pool.
+func trust(o *Origin, pool *x509.CertPool) {
+	for _, transport := range []*http.Transport{o.transport, o.brief, o.upgrade} {
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+	}
+}
+
 // newSecureWorld serves an origin over TLS, which is asked by HTTP/2, at these names in their order. wrap is what is put around each connection.
 func newSecureWorld(t *testing.T, certificates []tls.Certificate, believed *x509.CertPool, wrap func(net.Conn) net.Conn, names ...string) *world {
 	t.Helper()
@@ -34,9 +41,7 @@ func newSecureWorld(t *testing.T, certificates []tls.Certificate, believed *x509
 		conn, err := back.dial(ctx, network, address)
 		return wrap(conn), err
 	})
-	for _, transport := range []*http.Transport{s.h.origin.transport, s.h.origin.brief} {
-		transport.TLSClientConfig = &tls.Config{RootCAs: believed}
-	}
+	trust(s.h.origin, believed)
 	s.h.origin.targets = nil
 	for _, name := range names {
 		s.h.origin.targets = append(s.h.origin.targets, Target{URL: &url.URL{Scheme: "https", Host: name}, Sent: name})

@@ -1,0 +1,269 @@
+package through
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// schemes are the ways in which an origin speaks HTTP/1.1.
+var schemes = []string{"http", "https"}
+
+// newRawFront serves an origin that serve plays on each connection, which it closes when serve returns.
+func newRawFront(t *testing.T, scheme string, serve func(c net.Conn, in *bufio.Reader)) *front {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificates, believed := certificate(t)
+	if scheme == "https" {
+		l = tls.NewListener(l, &tls.Config{Certificates: certificates, NextProtos: []string{"http/1.1"}})
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				serve(c, bufio.NewReader(c))
+			}()
+		}
+	}()
+	f := newFront(t, l, true, false)
+	f.handler.origin.targets[0].URL.Scheme = scheme
+	trust(f.handler.origin, believed)
+	return f
+}
+
+// readHead reads the head of a request, and no body. It returns the request line.
+func readHead(in *bufio.Reader) (line string, h http.Header, err error) {
+	text := textproto.NewReader(in)
+	if line, err = text.ReadLine(); err != nil {
+		return "", nil, err
+	}
+	fields, err := text.ReadMIMEHeader()
+	return line, http.Header(fields), err
+}
+
+// bodyless is an origin that reads no bodies and keeps its connections, as the http.server of Python does. It answers with what it has got.
+type bodyless struct {
+	obeys bool // closes the connection if it is asked to
+	mu    sync.Mutex
+	lines map[string]bool
+}
+
+func (o *bodyless) serve(c net.Conn, in *bufio.Reader) {
+	for {
+		line, h, err := readHead(in)
+		if err != nil {
+			return
+		}
+		o.mu.Lock()
+		o.lines[line] = true
+		o.mu.Unlock()
+		body := fmt.Sprintf("%s%s%s", line, h["Authorization"], h["X-Stolen"])
+		if strings.HasPrefix(line, "HEAD ") {
+			body = ""
+		}
+		fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Got: %s%s\r\n\r\n%s", len(body), h["Authorization"], h["X-Stolen"], body)
+		if o.obeys && h.Get("Connection") == "close" {
+			return
+		}
+	}
+}
+
+// bodies are bodies of requests, with their framing, that are the beginning of another request.
+func bodies() map[string]string {
+	const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\nX-Stolen: "
+	return map[string]string{
+		"a length": fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(smuggled), smuggled),
+		"chunks":   fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(smuggled), smuggled),
+	}
+}
+
+// TestABodyThatTheOriginDoesNotRead is not taken for the request of another client, whatever its method.
+func TestABodyThatTheOriginDoesNotRead(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemes {
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "DELETE", "POST", "PUT", "PATCH", "PROPFIND"} {
+			for kind, body := range bodies() {
+				t.Run(scheme+" "+method+" with "+kind, func(t *testing.T) {
+					t.Parallel()
+					o := &bodyless{lines: map[string]bool{}}
+					f := newRawFront(t, scheme, o.serve)
+					f.smuggle(t, method+" /attack HTTP/1.1\r\nHost: api.test\r\nConnection: close\r\n"+body)
+				})
+			}
+		}
+	}
+}
+
+// smuggle sends a request again and again while others ask for what is theirs.
+func (f *front) smuggle(t *testing.T, attack string) {
+	var clients sync.WaitGroup
+	for i := range 6 {
+		clients.Go(func() {
+			for range 6 {
+				if got := send(t, f.addr, attack); strings.Contains(got, "secret") {
+					t.Errorf("an attacker gets %q", got)
+				}
+			}
+		})
+		clients.Go(func() {
+			for n := range 6 {
+				method := []string{"GET", "POST", "DELETE", "OPTIONS"}[n%4]
+				path := fmt.Sprintf("/victim/%d/%d", i, n)
+				got := send(t, f.addr, fmt.Sprintf("%s %s HTTP/1.1\r\nHost: api.test\r\nConnection: close\r\nAuthorization: secret%d\r\nContent-Length: 0\r\n\r\n", method, path, i))
+				if want := fmt.Sprintf("\r\n\r\n%s %s HTTP/1.1[secret%d][]", method, path, i); !strings.HasSuffix(got, want) {
+					t.Errorf("a victim gets %q instead of %q", got, want)
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// TestABodyIsNoRequest of an origin that does not read it, if that closes the connection when it is asked to.
+func TestABodyIsNoRequest(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemes {
+		o := &bodyless{obeys: true, lines: map[string]bool{}}
+		f := newRawFront(t, scheme, o.serve)
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			const hidden = "DELETE /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+			send(t, f.addr, fmt.Sprintf("%s /attack HTTP/1.1\r\nHost: api.test\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, len(hidden), hidden))
+			o.mu.Lock()
+			if !o.lines[method+" /attack HTTP/1.1"] || len(o.lines) > 1 {
+				t.Errorf("%s: the origin got %v", scheme, o.lines)
+			}
+			clear(o.lines)
+			o.mu.Unlock()
+		}
+	}
+}
+
+// TestBodiesOverHTTP2 leave the connection as it is: there, a body has an end of its own.
+func TestBodiesOverHTTP2(t *testing.T) {
+	var opened atomic.Int64
+	certificates, believed := certificate(t)
+	s := newSecureWorld(t, certificates, believed, func(c net.Conn) net.Conn {
+		opened.Add(1)
+		return c
+	}, "example.com")
+	for range 3 {
+		for _, method := range []string{"GET", "DELETE", "POST"} {
+			if a := s.ask(method, "/a", "body"); a.body != "example.com HTTP/2.0" {
+				t.Errorf("%s: %d %s %v", method, a.status, a.body, a.err)
+			}
+		}
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections were made", n)
+	}
+}
+
+// TestConnectionsAreUsedAgain where nothing speaks against it.
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	for _, scheme := range schemes {
+		var opened atomic.Int64
+		f := newRawFront(t, scheme, func(c net.Conn, in *bufio.Reader) {
+			opened.Add(1)
+			for {
+				if _, _, err := readHead(in); err != nil {
+					return
+				}
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+			}
+		})
+		for i := range 20 {
+			if got, want := victim(t, f.addr, "api.test", fmt.Sprint("/", i)), fmt.Sprintln(200, "ok", nil); got != want {
+				t.Errorf("%s: %s", scheme, got)
+			}
+		}
+		if n := opened.Load(); n != 1 {
+			t.Errorf("%s: %d connections were made", scheme, n)
+		}
+	}
+}
+
+// excesses are answers with more than one response, or a body where there is none. %s is the path of the request.
+func excesses() map[string]string {
+	const ok = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
+	const poison = ok + "Content-Length: 6\r\n\r\npoison"
+	return map[string]string{
+		"two responses":           ok + "Content-Length: 2\r\n\r\nok" + poison,
+		"three responses":         ok + "Content-Length: 2\r\n\r\nok" + poison + poison,
+		"two responses in chunks": ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n" + poison,
+		"two empty responses":     ok + "Content-Length: 0\r\n\r\n" + poison,
+		"a body of 204":           "HTTP/1.1 204 No Content\r\n\r\n" + poison,
+		"a body of 304":           "HTTP/1.1 304 Not Modified\r\n\r\n" + poison,
+		"a length of 204":         "HTTP/1.1 204 No Content\r\nContent-Length: 69\r\n\r\n" + poison,
+		"a length of 304":         "HTTP/1.1 304 Not Modified\r\nContent-Length: 69\r\n\r\n" + poison,
+		"a body of 103":           "HTTP/1.1 103 Early Hints\r\nContent-Length: 5\r\n\r\nhello" + poison,
+		"a response to HEAD":      ok + "Content-Length: 69\r\n\r\n" + poison,
+		"one after 103":           "HTTP/1.1 103 Early Hints\r\n\r\n" + ok + "Content-Length: 2\r\n\r\nok" + poison,
+		"one after 100":           "HTTP/1.1 100 Continue\r\n\r\n" + ok + "Content-Length: 2\r\n\r\nok" + poison,
+		"interim ones of HTTP/1.0": "HTTP/1.0 103 Early Hints\r\n\r\n" + ok + "Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok" +
+			poison,
+	}
+}
+
+// TestExcessReachesNobody: over persistent connections, each client gets the response to its own request.
+func TestExcessReachesNobody(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range schemes {
+		for name, text := range excesses() {
+			t.Run(scheme+", "+name, func(t *testing.T) {
+				t.Parallel()
+				f := newRawFront(t, scheme, excessive(text))
+				var clients sync.WaitGroup
+				for i := range 8 {
+					clients.Go(func() { f.shareWithExcess(t, i) })
+				}
+				clients.Wait()
+			})
+		}
+	}
+}
+
+// excessive is an origin that sends a text in answer to requests for /excess.
+func excessive(text string) func(c net.Conn, in *bufio.Reader) {
+	return func(c net.Conn, in *bufio.Reader) {
+		for {
+			line, _, err := readHead(in)
+			if err != nil {
+				return
+			}
+			path := strings.Fields(line)[1]
+			if !strings.HasPrefix(path, "/excess") {
+				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: %d\r\n\r\n%s", len(path), path)
+				continue
+			}
+			_, _ = io.WriteString(c, text)
+		}
+	}
+}
+
+// shareWithExcess asks for what is in excess, and for plain things.
+func (f *front) shareWithExcess(t *testing.T, client int) {
+	for n := range 10 {
+		method := []string{"GET", "HEAD"}[n%2]
+		send(t, f.addr, fmt.Sprintf("%s /excess/%d/%d HTTP/1.1\r\nHost: api.test\r\nConnection: close\r\n\r\n", method, client, n))
+		path := fmt.Sprintf("/plain/%d/%d", client, n)
+		if got, want := victim(t, f.addr, "api.test", path), fmt.Sprintln(200, path, nil); got != want {
+			t.Errorf("a victim gets %s instead of %s", got, want)
+		}
+	}
+}
