@@ -30,6 +30,7 @@ func (c *call) pass() {
 		return
 	}
 	defer u.release()
+	defer u.drain()
 	if !c.mayWait() {
 		c.failPass(&answer{err: ErrShed, status: status})
 		return

@@ -26,6 +26,7 @@ type upload struct {
 	pace    pace
 	began   []byte // has arrived and is not sent yet
 	err     error  // behind it
+	whole   bool   // all of it has arrived before the request is sent
 	ended   atomic.Bool
 	slow    atomic.Bool
 	release func() // gives the memory back; it may be called more than once
@@ -37,6 +38,7 @@ func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	control := http.NewResponseController(&c.w)
 	u := &upload{ReadCloser: c.r.Body, control: control, pace: pace{idle: c.Idle, rate: slowest}, release: func() {}}
 	if c.r.ContentLength == 0 {
+		u.whole = true
 		return u, nil
 	}
 	_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
@@ -62,7 +64,7 @@ func (u *upload) receive(buf []byte) error {
 		n, u.err = u.arrive(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 	}
-	u.began = buf
+	u.began, u.whole = buf, u.err != nil
 	if u.err != nil && !errors.Is(u.err, io.EOF) {
 		return u.err
 	}
@@ -108,6 +110,23 @@ func (u *upload) Read(p []byte) (n int, err error) {
 // Close implements io.Closer: net/http closes the body once the client is answered. A transport that gets no connection closes it
 // as well, and the next address is to have it.
 func (*upload) Close() error { return nil }
+
+// maxRest and restTime limit the reading of a body that the origin has not read. net/http reads no more either.
+const (
+	maxRest  = 256 << 10
+	restTime = time.Second
+)
+
+// drain reads the rest of the body, behind which the next request on the connection begins. net/http would read it after it has stopped
+// to watch the connection, and watch it again at the end of the body, where it panics at the next request.
+func (u *upload) drain() {
+	if u.whole || u.ended.Load() {
+		return
+	}
+	_ = u.control.Flush() // the client may wait for the response
+	_ = u.control.SetReadDeadline(time.Now().Add(restTime))
+	_, _ = io.CopyN(io.Discard, u.ReadCloser, maxRest) // or the client has left
+}
 
 // failUpload answers a request whose body did not arrive. net/http has canceled the context of one that was too slow.
 func (c *call) failUpload(err error) {
