@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,12 +52,24 @@ func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	near, distant := net.Pipe()
 	select {
 	case m.conns <- distant:
-		return near, nil
+		return pipe{near}, nil
 	case <-m.closed:
 		return nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// pipe is an end of a connection in this process, which fails like one of the network after the other end is closed.
+type pipe struct{ net.Conn }
+
+// Write implements net.Conn.
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.Conn.Write(b)
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = &net.OpError{Op: "write", Err: syscall.EPIPE}
+	}
+	return n, err
 }
 
 // world is a handler between its callers and an origin, with the whole of net/http on both sides and no network.
@@ -119,6 +132,9 @@ func serveWorld(t *testing.T, dial func(ctx context.Context, network, address st
 	return s
 }
 
+// connectTime is the time to connect of the handlers here.
+const connectTime = 10 * time.Second
+
 // newHandler is the handler of an origin, which dial connects to.
 func newHandler(t *testing.T, origin string, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*Settings)) *Handler {
 	t.Helper()
@@ -131,7 +147,7 @@ func newHandler(t *testing.T, origin string, keepAlive bool, dial func(ctx conte
 		f(&settings)
 	}
 	target := Target{URL: &url.URL{Scheme: "http", Host: origin}, Sent: origin}
-	o := NewOrigin([]Target{target}, Timeouts{Connect: time.Second, Head: 30 * time.Second}, keepAlive, dial)
+	o := NewOrigin([]Target{target}, Timeouts{Connect: connectTime, Head: 30 * time.Second}, keepAlive, dial)
 	t.Cleanup(o.Close)
 	return New(settings, o, store, slog.New(slog.DiscardHandler), nil)
 }
