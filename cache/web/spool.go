@@ -140,7 +140,7 @@ func (s *Spool) lastSegment() []byte {
 	size := int64(segment)
 	switch {
 	case last < 0 && s.expected >= 0:
-		size = min(size, s.expected+1)
+		size = min(size-1, s.expected) + 1
 	case last < 0:
 		size = smallSegment
 	case len(s.segments[last]) < segment:

@@ -148,7 +148,7 @@ func send(t *testing.T, addr, text string) string {
 	return string(b)
 }
 
-// victim is the status and body of the answer to a plain request.
+// victim is the status and body of the final answer to a plain request.
 func victim(t *testing.T, addr, host, path string, lines ...string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -158,7 +158,11 @@ func victim(t *testing.T, addr, host, path string, lines ...string) string {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", path, host, strings.Join(append(lines, ""), "\r\n"))
-	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	in := bufio.NewReader(c)
+	resp, err := http.ReadResponse(in, nil)
+	for err == nil && resp.StatusCode < http.StatusOK {
+		resp, err = http.ReadResponse(in, nil)
+	}
 	if err != nil {
 		return err.Error()
 	}

@@ -157,11 +157,12 @@ func (c *headFilter) filter(b []byte) (out, rest []byte) {
 		case end < 0:
 			return out, b
 		}
-		final, err := !isInterim(b[:end]), error(nil)
-		if out, err = appendHead(out, b[:end], final && c.last.Load()); err != nil {
+		final := !isInterim(b[:end])
+		more, err := appendHead(out, b[:end], final && c.last.Load())
+		if err != nil {
 			return c.refuse(out, err), nil
 		}
-		if b = b[end:]; final {
+		if out, b = more, b[end:]; final {
 			c.inHead.Store(false)
 			return append(out, b...), nil
 		}

@@ -18,18 +18,36 @@ import (
 // schemes are the ways in which an origin speaks HTTP/1.1.
 var schemes = []string{"http", "https"}
 
-// newRawFront serves an origin that serve plays on each connection, which it closes when serve returns.
+// newRawFront serves an origin that serve plays on each connection, which is closed when serve returns.
 func newRawFront(t *testing.T, scheme string, serve func(c net.Conn, in *bufio.Reader)) *front {
+	t.Helper()
+	if scheme == "https" {
+		return newTLSFront(t, "http/1.1", serve)
+	}
+	return newFront(t, playOrigin(t, nil, serve), true, false)
+}
+
+// newTLSFront is newRawFront for an origin that speaks a protocol by TLS.
+func newTLSFront(t *testing.T, protocol string, serve func(c net.Conn, in *bufio.Reader)) *front {
+	t.Helper()
+	certificates, believed := certificate(t)
+	f := newFront(t, playOrigin(t, &tls.Config{Certificates: certificates, NextProtos: []string{protocol}}, serve), true, false)
+	f.handler.origin.targets[0].URL.Scheme = "https"
+	trust(f.handler.origin, believed)
+	return f
+}
+
+// playOrigin has serve play an origin on each connection; by TLS, unless config is nil.
+func playOrigin(t *testing.T, config *tls.Config, serve func(c net.Conn, in *bufio.Reader)) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	certificates, believed := certificate(t)
-	if scheme == "https" {
-		l = tls.NewListener(l, &tls.Config{Certificates: certificates, NextProtos: []string{"http/1.1"}})
-	}
 	t.Cleanup(func() { _ = l.Close() })
+	if config != nil {
+		l = tls.NewListener(l, config)
+	}
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -42,10 +60,7 @@ func newRawFront(t *testing.T, scheme string, serve func(c net.Conn, in *bufio.R
 			}()
 		}
 	}()
-	f := newFront(t, l, true, false)
-	f.handler.origin.targets[0].URL.Scheme = scheme
-	trust(f.handler.origin, believed)
-	return f
+	return l
 }
 
 // readHead reads the head of a request, and no body. It returns the request line.
