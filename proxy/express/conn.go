@@ -20,6 +20,7 @@ type conn struct {
 	socket   *socket
 
 	place   place
+	framing framing // of what net/http reads once the lane has left
 	phase   atomic.Int32
 	pending []byte // what follows a head that net/http has: the next boundary begins with it
 	first   bool   // net/http waits for the first request of the connection
@@ -85,6 +86,7 @@ func (c *conn) changeState(s http.ConnState) {
 		c.place, c.least = boundary, 0
 	case s == http.StateHijacked:
 		c.surrender()
+		c.framing.part = unfollowed
 	}
 }
 
@@ -130,6 +132,7 @@ func (c *conn) readThrough(p []byte) (n int, err error) {
 	}
 	if n > 0 {
 		c.surrender()
+		c.framing.follow(p[:n])
 	}
 	return n, err
 }

@@ -112,6 +112,7 @@ func (c *conn) handOver(now instant) {
 		c.arm(c.expires)
 	}
 	c.surrender()
+	c.framing.follow(c.buf[:c.n])
 	c.meetServer(now)
 }
 
@@ -143,6 +144,7 @@ func (c *conn) giveUp(err error) {
 	c.n, c.err = c.filled, readError(c.Conn, err)
 	if c.filled > 0 {
 		c.surrender()
+		c.framing.follow(c.buf[:c.n])
 	}
 }
 

@@ -167,7 +167,7 @@ func openSite(t testing.TB, options ...siteOption) *site {
 	return s
 }
 
-// openPlainSite has no lane.
+// openPlainSite has no lane. Its requests are followed all the same.
 func openPlainSite(t testing.TB, options ...siteOption) *site {
 	t.Helper()
 	s := &site{shop: newShop(), accepted: make(chan net.Conn, 64), serving: make(chan error, 1)}
@@ -182,6 +182,10 @@ func (s *site) open(t testing.TB, options ...siteOption) {
 		WriteTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second, ErrorLog: discardLog()}
 	for _, o := range options {
 		o(s, s.server)
+	}
+	if s.lane == nil {
+		wrap := s.wrap
+		s.wrap = func(c net.Conn) net.Conn { return &followed{Conn: wrap(c)} }
 	}
 	ln := s.listen(t)
 	if s.lane != nil {
