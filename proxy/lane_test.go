@@ -69,7 +69,7 @@ func newTwoWays(t testing.TB, files map[string]string, options ...option) *twoWa
 		return l.Addr().String()
 	}
 	w.lane = serve(lane.Attach)
-	w.plain = serve(func(_ *http.Server, l net.Listener) net.Listener { return express.SkipEmptyLines(l) })
+	w.plain = serve(express.Follow)
 	return w
 }
 

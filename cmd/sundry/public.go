@@ -24,10 +24,12 @@ type public struct {
 }
 
 func newPublic(srv *http.Server, l *listener.Listener, lane *express.Lane) *public {
-	p := &public{Server: srv, listener: l, lane: lane, accepts: express.SkipEmptyLines(l), served: make(chan struct{})}
+	p := &public{Server: srv, listener: l, lane: lane, served: make(chan struct{})}
 	srv.ConnState = l.ConnState
 	if lane != nil {
 		p.accepts = lane.Attach(srv, l)
+	} else {
+		p.accepts = express.Follow(srv, l)
 	}
 	return p
 }

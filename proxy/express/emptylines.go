@@ -29,20 +29,6 @@ func (e *emptyLines) expects(b []byte) bool {
 	return len(b) == 0 || string(b) == "\r" && e.ignored < maxEmptyLines
 }
 
-// SkipEmptyLines returns a listener for a server without a lane, which ignores empty lines as the lane does.
-func SkipEmptyLines(l net.Listener) net.Listener { return tolerantListener{l} }
-
-type tolerantListener struct{ net.Listener }
-
-// Accept implements net.Listener.
-func (l tolerantListener) Accept() (net.Conn, error) {
-	nc, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return skipEmptyLines(nc), nil
-}
-
 // skipEmptyLines returns a connection that ignores empty lines before the first request. TLS is left alone.
 func skipEmptyLines(nc net.Conn) net.Conn {
 	switch nc := nc.(type) {

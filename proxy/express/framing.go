@@ -2,21 +2,24 @@ package express
 
 import (
 	"bytes"
+	"crypto/tls"
 	"net"
+	"net/http"
 	"strconv"
 )
 
 // framing follows the requests on a connection that net/http reads, and makes it refuse those whose end is not certain (RFC 9112,
 // sections 6.1 and 6.3). net/http itself drops a length beside chunks, reads a folded coding, ignores chunks in HTTP/1.0, and says of
-// codings which it does not know that they are not implemented.
+// codings which it does not know that they are not implemented. It does not follow chunks: Server closes the connection behind them.
 type framing struct {
 	part part
 	line []byte // of the current line, what fits
-	left uint64 // how many bytes of the body or of the chunk follow
+	left uint64 // how many bytes of the body follow
 
-	old, chunked bool
-	length       string // the value of Content-Length; "": there is none
-	latest       bool   // the latest field is one of these
+	old     bool   // the request is of HTTP/1.0
+	chunked bool   // it has chunks
+	length  string // the value of Content-Length; "" means none
+	latest  bool   // the latest field is one of these
 }
 
 // part is a part of a request.
@@ -25,46 +28,29 @@ type part int
 const (
 	requestLine part = iota
 	field
-	content
-	chunkSize
-	chunkData
-	chunkEnd
-	trailer
-	unfollowed // behind a request that net/http refuses, or another protocol
+	unfollowed // behind chunks, a request that net/http refuses, or a change of the protocol
 )
 
-// maxLine is how much of a line is kept. A line of the framing that is longer is refused.
+// maxLine is how much of a line is kept. A longer line of the framing is refused.
 const maxLine = 128
 
 // follow follows bytes that net/http gets next. It spoils those of a request that is to be refused.
 func (f *framing) follow(b []byte) {
-	for i := 0; i < len(b); i++ {
+	for i := 0; i < len(b) && f.part != unfollowed; i++ {
 		switch {
-		case f.part == unfollowed:
-			return
 		case f.left > 0:
 			n := min(f.left, uint64(len(b)-i))
 			f.left -= n
 			i += int(n) - 1 //nolint:gosec // n is less than the length of b
-			if f.left == 0 {
-				f.endData()
-			}
 		case b[i] != '\n':
 			f.add(b[i])
 		case f.endLine(bytes.TrimSuffix(f.line, []byte("\r"))):
 			f.line = f.line[:0]
 		default:
-			f.refuse(b, i)
+			b[max(i-1, 0)] = 0 // of the line, which net/http reads to its end
+			f.part = unfollowed
 		}
 	}
-}
-
-// refuse makes net/http refuse a request at the end of a line. It refuses malformed chunks itself.
-func (f *framing) refuse(b []byte, end int) {
-	if f.part == field {
-		b[max(end-1, 0)] = 0 // of the line, which net/http reads to its end
-	}
-	f.part = unfollowed
 }
 
 // add adds a byte to the line. Of a request line, the end counts.
@@ -77,42 +63,20 @@ func (f *framing) add(c byte) {
 	}
 }
 
-func (f *framing) endData() {
-	if f.part == content {
-		f.part = requestLine
-	} else {
-		f.part = chunkEnd
-	}
-}
-
 // endLine follows the end of a line, and reports whether net/http may read it.
 func (f *framing) endLine(line []byte) bool {
-	switch f.part {
-	case requestLine:
-		if len(line) > 0 {
-			*f = framing{part: field, line: f.line, old: bytes.HasSuffix(line, []byte(" HTTP/1.0"))}
-		}
-	case field:
-		if len(line) > 0 {
-			return f.field(line)
-		}
-		return f.endHead()
-	case chunkSize:
-		return f.chunk(line)
-	case chunkEnd:
-		if len(line) > 0 {
-			return false
-		}
-		f.part = chunkSize
-	case trailer:
-		if len(line) == 0 {
-			f.part = requestLine
-		}
+	switch {
+	case f.part == field && len(line) > 0:
+		return f.field(line)
+	case f.part == field:
+		f.endHead()
+	case len(line) > 0:
+		*f = framing{part: field, line: f.line, old: bytes.HasSuffix(line, []byte(" HTTP/1.0"))}
 	}
 	return true
 }
 
-// field follows a field.
+// field follows a field, and reports whether net/http may read it.
 func (f *framing) field(line []byte) bool {
 	if line[0] == ' ' || line[0] == '\t' {
 		return !f.latest
@@ -120,57 +84,78 @@ func (f *framing) field(line []byte) bool {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	length, coding := bytes.EqualFold(name, []byte("Content-Length")), bytes.EqualFold(name, []byte("Transfer-Encoding"))
 	f.latest = length || coding
-	if !f.latest {
-		return true
-	}
 	text := string(bytes.Trim(value, " \t"))
-	if length {
+	switch {
+	case length:
 		same := f.length == "" || f.length == text
 		f.length = text
 		return same && text != "" && !f.chunked && len(line) < maxLine
+	case coding:
+		again := f.chunked
+		f.chunked = true
+		return !again && f.length == "" && !f.old && bytes.EqualFold([]byte(text), []byte("chunked"))
 	}
-	again := f.chunked
-	f.chunked = true
-	return !again && f.length == "" && !f.old && bytes.EqualFold([]byte(text), []byte("chunked"))
+	return true
 }
 
-// endHead follows the end of a header.
-func (f *framing) endHead() bool {
-	if f.chunked {
-		f.part = chunkSize
-		return true
-	}
+// endHead follows the end of a header. net/http refuses a length that is no number.
+func (f *framing) endHead() {
+	f.part = requestLine
+	var err error
 	if f.length != "" {
-		var err error
-		if f.left, err = strconv.ParseUint(f.length, 10, 63); err != nil {
-			return false
+		f.left, err = strconv.ParseUint(f.length, 10, 63)
+	}
+	if f.chunked || err != nil {
+		f.part = unfollowed
+	}
+}
+
+// Follow makes srv, which must not serve yet, ignore empty lines before the first request of a connection, and refuse the
+// requests whose end is not certain, as the lane does.
+func Follow(srv *http.Server, ln net.Listener) net.Listener {
+	before := srv.ConnState
+	srv.ConnState = func(nc net.Conn, state http.ConnState) {
+		if c, ok := nc.(*followed); ok {
+			c.changeState(state)
+		}
+		if before != nil {
+			before(nc, state)
 		}
 	}
-	f.part = content
-	if f.left == 0 {
-		f.part = requestLine
-	}
-	return true
+	return follower{ln}
 }
 
-// chunk follows the line before a chunk.
-func (f *framing) chunk(line []byte) bool {
-	size, _, _ := bytes.Cut(line, []byte(";"))
-	n, err := strconv.ParseUint(string(bytes.TrimRight(size, " \t")), 16, 64)
+type follower struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l follower) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
 	if err != nil {
-		return false
+		return nil, err
 	}
-	f.part, f.left = chunkData, n
-	if n == 0 {
-		f.part = trailer
-	}
-	return true
+	return follow(nc), nil
 }
 
-// followed is a connection whose requests are followed, where the lane answers none.
+// follow returns a connection whose requests are followed, without empty lines before the first. net/http must get one with TLS
+// as it is.
+func follow(nc net.Conn) net.Conn {
+	if _, secure := nc.(*tls.Conn); secure {
+		return nc
+	}
+	return &followed{Conn: skipEmptyLines(nc)}
+}
+
+// followed is a connection whose requests are followed, and on which the lane answers none.
 type followed struct {
 	net.Conn
 	framing framing
+}
+
+// changeState follows the state that net/http has for the connection.
+func (c *followed) changeState(s http.ConnState) {
+	if s == http.StateHijacked {
+		c.framing.part = unfollowed
+	}
 }
 
 // Read implements net.Conn.
@@ -178,4 +163,13 @@ func (c *followed) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.framing.follow(b[:n])
 	return n, err
+}
+
+// CloseWrite tells the client that nothing more is written. net/http does that before
+// it closes a connection whose client may still be sending.
+func (c *followed) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
 }

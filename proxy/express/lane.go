@@ -1,7 +1,6 @@
 package express
 
 import (
-	"crypto/tls"
 	"maps"
 	"net"
 	"net/http"
@@ -59,13 +58,8 @@ func New(c Config) (*Lane, error) {
 func (l *Lane) Attach(srv *http.Server, ln net.Listener) net.Listener {
 	before := srv.ConnState
 	srv.ConnState = func(nc net.Conn, state http.ConnState) {
-		switch c := nc.(type) {
-		case *conn:
+		if c, ok := nc.(interface{ changeState(s http.ConnState) }); ok {
 			c.changeState(state)
-		case *followed:
-			if state == http.StateHijacked {
-				c.framing.part = unfollowed
-			}
 		}
 		if before != nil {
 			before(nc, state)
@@ -129,18 +123,15 @@ type listener struct {
 	timeouts *timeouts
 }
 
-// Accept implements net.Listener. The lane answers nothing on what is no plain socket. net/http must get a TLS connection as it is.
+// Accept implements net.Listener. The lane answers nothing on what is no plain socket, such as TLS.
 func (l *listener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
 	s := openSocket(nc)
-	if _, secure := nc.(*tls.Conn); secure {
-		return nc, nil
-	}
 	if s == nil {
-		return &followed{Conn: skipEmptyLines(nc)}, nil
+		return follow(nc), nil
 	}
 	c := newConn(nc, s, l.lane, l.timeouts)
 	l.lane.add(c)

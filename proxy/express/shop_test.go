@@ -183,15 +183,11 @@ func (s *site) open(t testing.TB, options ...siteOption) {
 	for _, o := range options {
 		o(s, s.server)
 	}
-	if s.lane == nil {
-		wrap := s.wrap
-		s.wrap = func(c net.Conn) net.Conn { return &followed{Conn: wrap(c)} }
-	}
 	ln := s.listen(t)
 	if s.lane != nil {
 		ln = s.lane.Attach(s.server, ln)
 	} else {
-		ln = SkipEmptyLines(ln)
+		ln = Follow(s.server, ln)
 	}
 	go func() { s.serving <- s.server.Serve(ln) }()
 	t.Cleanup(func() {

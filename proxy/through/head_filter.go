@@ -82,6 +82,15 @@ func (c *headFilter) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// CloseWrite ends what the origin gets in another protocol.
+func (c *headFilter) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
+}
+
 // Close implements net.Conn.
 func (c *headFilter) Close() error {
 	c.settle(&c.closed, true)

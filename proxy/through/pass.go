@@ -36,9 +36,9 @@ func (c *call) pass() {
 		return
 	}
 	resp, got, err := c.ask(ctx, c.sendInterim, c.r.Method, c.forwarded(), true)
-	switch {
-	case err != nil && u.slow.Load():
-		c.failUpload(ErrSlowUpload)
+	switch broken := u.failure(); {
+	case err != nil && broken != nil:
+		c.failUpload(broken)
 		return
 	case err != nil:
 		c.failPass(&answer{err: err, status: status})

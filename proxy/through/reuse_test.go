@@ -314,7 +314,7 @@ func TestTheConnectionOfAClient(t *testing.T) {
 	defer c.Close()
 	in := bufio.NewReader(c)
 	for i := range 50 {
-		for kind, length := range map[string]int{"a short body": 10, "a long body": 100_000} {
+		for kind, length := range map[string]int{"a short body": 10, "a long body": 100_000, "one of two windows": 2 * bodyWindow} {
 			fmt.Fprintf(c, "PUT /%d HTTP/1.1\r\nHost: api.test\r\nContent-Length: %d\r\n\r\n%s", i, length, strings.Repeat("x", length))
 			resp, err := http.ReadResponse(in, nil)
 			if err != nil {

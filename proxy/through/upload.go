@@ -111,6 +111,17 @@ func (u *upload) Read(p []byte) (n int, err error) {
 // as well, and the next address is to have it.
 func (*upload) Close() error { return nil }
 
+// failure returns why the body did not arrive; nil means that it did, or still arrives.
+func (u *upload) failure() error {
+	switch {
+	case u.slow.Load():
+		return ErrSlowUpload
+	case u.ended.Load() && !errors.Is(u.err, io.EOF):
+		return u.err
+	}
+	return nil
+}
+
 // maxRest and restTime limit the reading of a body that the origin has not read. net/http reads no more either.
 const (
 	maxRest  = 256 << 10
