@@ -241,6 +241,7 @@ func excesses() map[string]string {
 		"two responses":           ok + "Content-Length: 2\r\n\r\nok" + poison,
 		"three responses":         ok + "Content-Length: 2\r\n\r\nok" + poison + poison,
 		"two responses in chunks": ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n" + poison,
+		"two long responses":      ok + "Content-Length: 100000\r\n\r\n" + strings.Repeat("x", 100_000) + poison,
 		"two empty responses":     ok + "Content-Length: 0\r\n\r\n" + poison,
 		"a body of 204":           "HTTP/1.1 204 No Content\r\n\r\n" + poison,
 		"a body of 304":           "HTTP/1.1 304 Not Modified\r\n\r\n" + poison,
@@ -323,6 +324,62 @@ func TestTheConnectionOfAClient(t *testing.T) {
 			if b, err := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK || err != nil {
 				t.Fatalf("request %d with %s: %d %s %v", i, kind, resp.StatusCode, b, err)
 			}
+		}
+	}
+}
+
+// TestABodyThatBreaksOff does not become a request, nor a part of one, of another client.
+func TestABodyThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	const head = " /attack HTTP/1.1\r\nHost: api.test\r\n"
+	long := strings.Repeat("x", 2*bodyWindow)
+	for _, scheme := range schemes {
+		for name, text := range map[string]string{
+			"of a length":      "Content-Length: 10\r\n\r\n12345",
+			"long":             "Content-Length: 200000\r\n\r\n" + long,
+			"in chunks":        "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n",
+			"in a chunk":       "Transfer-Encoding: chunked\r\n\r\n5\r\n123",
+			"long chunks":      "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", len(long), long),
+			"a malformed one":  "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\nx\r\n\r\n",
+			"malformed at end": "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", len(long), long) + "x\r\n\r\n",
+		} {
+			t.Run(scheme+" "+name, func(t *testing.T) {
+				t.Parallel()
+				var complete atomic.Int64
+				f := newRawFront(t, scheme, func(c net.Conn, in *bufio.Reader) {
+					for {
+						r, err := http.ReadRequest(in)
+						if err != nil {
+							return
+						}
+						body, err := io.ReadAll(r.Body)
+						if err != nil {
+							return
+						}
+						if r.URL.Path == "/attack" {
+							complete.Add(1)
+						}
+						fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s%s", len(r.URL.Path)+len(body), r.URL.Path, body)
+					}
+				})
+				for i, method := range []string{"GET", "POST", "DELETE"} {
+					c, err := net.Dial("tcp", f.addr)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, _ = io.WriteString(c, method+head+text) // or it is refused before its end
+					_ = c.(*net.TCPConn).CloseWrite()
+					_, _ = io.Copy(io.Discard, c)
+					c.Close()
+					path := fmt.Sprint("/victim/", i)
+					if got, want := victim(t, f.addr, "api.test", path), fmt.Sprintln(200, path, nil); got != want {
+						t.Errorf("%s: a victim gets %s instead of %s", method, got, want)
+					}
+				}
+				if n := complete.Load(); n > 0 {
+					t.Errorf("the origin got %d complete bodies", n)
+				}
+			})
 		}
 	}
 }
