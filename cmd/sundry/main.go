@@ -11,6 +11,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // net/http writes there the bytes of origins that no request has asked for
 	os.Exit(program(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
