@@ -33,10 +33,7 @@ func dialTLS(ctx context.Context, network, address string, dial dialFunc, base *
 	if err != nil {
 		return nil, err
 	}
-	config := &tls.Config{}
-	if base != nil {
-		config = base.Clone()
-	}
+	config := base.Clone()
 	if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package through
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -55,7 +56,8 @@ type Timeouts struct {
 
 // NewOrigin serves from these addresses, in their order. dial connects to one.
 func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial dialFunc) *Origin {
-	dial = within(t.Connect, dial) // or it is the system's two minutes
+	dial = within(t.Connect, dial)              // or it is the system's two minutes
+	sessions := tls.NewLRUClientSessionCache(0) // a connection for each upload takes no full handshake
 	resting := func(most time.Duration, http2 bool) *http.Transport {
 		transport := &http.Transport{
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -67,7 +69,7 @@ func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial dialFunc) *Ori
 			},
 			ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: http2,
 			DisableCompression: true, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: most,
-			MaxResponseHeaderBytes: maxHead, HTTP2: host.HTTP2(),
+			MaxResponseHeaderBytes: maxHead, HTTP2: host.HTTP2(), TLSClientConfig: &tls.Config{ClientSessionCache: sessions},
 		}
 		transport.DialTLSContext = within(t.Connect, func(ctx context.Context, network, address string) (net.Conn, error) {
 			return dialTLS(ctx, network, address, dial, transport.TLSClientConfig)

@@ -29,7 +29,7 @@ func certificate(t *testing.T) ([]tls.Certificate, *x509.CertPool) {
 // trust has an origin believed whose certificate is of a pool.
 func trust(o *Origin, pool *x509.CertPool) {
 	for _, transport := range []*http.Transport{o.transport, o.brief, o.upgrade} {
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+		transport.TLSClientConfig.RootCAs = pool
 	}
 }
 
