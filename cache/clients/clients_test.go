@@ -61,6 +61,9 @@ func TestLimit(t *testing.T) {
 	if !l.Take(99, 1) {
 		t.Error("a client without any does not get the last one")
 	}
+	if halves := NewHalves(100); fill(halves, 1) != 50 || fill(halves, 2) != 25 {
+		t.Error("of halves, a client does not get half of what others leave")
+	}
 	small := NewLimit(1)
 	if !small.Take(1, 1) || small.Take(2, 1) || small.Take(Nobody, 1) {
 		t.Error("there is one unit")

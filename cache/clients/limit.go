@@ -1,22 +1,32 @@
 package clients
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
-// share is the part of a resource that one client may hold: one in so many of what the other clients leave. So several
-// clients together never hold all of it.
-const share = 4
+// Parts of a resource that one client may hold: one in so many of what the other clients leave. So several clients together
+// never hold all of it.
+const (
+	quarter = 4
+	half    = 2
+)
 
-// Limit bounds the units of a resource that are held at the same time, in total and by one client. A nil Limit has no
-// bounds; the zero value has no units. It is safe for concurrent use.
+// Limit bounds the units of a resource that are held at the same time, in total and by one client: by a quarter, or by half of
+// what the others leave. A nil Limit has no bounds; the zero value has no units. It is safe for concurrent use.
 type Limit struct {
 	mu    sync.Mutex
 	total int64
 	used  int64
+	part  int64        // of one client; 0 means quarter
 	by    map[ID]int64 // nil until a client holds some
 }
 
 // NewLimit returns a Limit of so many units; less than one means that there are none.
 func NewLimit(total int64) *Limit { return &Limit{total: total} }
+
+// NewHalves is NewLimit for a resource of which a client may hold half.
+func NewHalves(total int64) *Limit { return &Limit{total: total, part: half} }
 
 // Take takes n units for a client, and reports whether there were as many. A client without any gets its first ones
 // wherever some are left; Nobody is bounded by the total alone. Give returns them.
@@ -53,7 +63,7 @@ func (l *Limit) Allows(id ID, n int64) bool {
 // inShare is Allows. The caller holds mu.
 func (l *Limit) inShare(id ID, n int64) bool {
 	own := l.by[id]
-	return id == Nobody || own == 0 || own+n <= (l.total-l.used+own)/share
+	return id == Nobody || own == 0 || own+n <= (l.total-l.used+own)/cmp.Or(l.part, quarter)
 }
 
 // Give returns n units of a client.

@@ -1,13 +1,12 @@
 package host
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"runtime"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"sundry/cache/clients"
 )
@@ -19,49 +18,80 @@ const queueTime = 250 * time.Millisecond
 // ErrBusy means that no slot was free.
 var ErrBusy = errors.New("too many concurrent calls")
 
-// slots bound how many calls run at the same time, with a short queue, and how many of
-// these are one client's.
+// slots bound how many calls run at the same time, with a short queue. A client gets half of both at most.
 type slots struct {
-	running *semaphore.Weighted
-	calls   *clients.Limit // that run or wait
+	running, waiting *clients.Limit
+
+	mu    sync.Mutex
+	queue list.List // of *waiter, the one that came first in front
+}
+
+// waiter is a call that waits for a slot.
+type waiter struct {
+	client  clients.ID
+	granted chan struct{} // closed once it has the slot
 }
 
 // newSlots lets limit calls run, and queue calls wait.
 func newSlots(limit, queue int64) *slots {
-	return &slots{running: semaphore.NewWeighted(limit), calls: clients.NewLimit(limit + queue)}
+	return &slots{running: clients.NewHalves(limit), waiting: clients.NewHalves(queue)}
 }
 
 // acquire takes a slot for the client of ctx; release must be called once. The error is
 // ErrBusy, or ctx's.
 func (s *slots) acquire(ctx context.Context) (release func(), err error) {
 	client := clients.From(ctx)
-	if !s.calls.Take(client, 1) {
+	release = func() { s.release(client) }
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.running.Take(client, 1):
+		return release, nil
+	case !s.waiting.Take(client, 1):
 		return nil, ErrBusy
 	}
-	if err := s.wait(ctx); err != nil {
-		s.calls.Give(client, 1)
+	defer s.waiting.Give(client, 1)
+	w := &waiter{client, make(chan struct{})}
+	e := s.queue.PushBack(w)
+	s.mu.Unlock()
+	err = w.wait(ctx)
+	s.mu.Lock()
+	select {
+	case <-w.granted: // perhaps in the last moment
+		return release, nil
+	default:
+		s.queue.Remove(e)
 		return nil, err
 	}
-	return func() {
-		s.running.Release(1)
-		s.calls.Give(client, 1)
-	}, nil
 }
 
 // wait waits for a slot, but no longer than queueTime.
-func (s *slots) wait(ctx context.Context) error {
-	if s.running.TryAcquire(1) {
+func (w *waiter) wait(ctx context.Context) error {
+	timer := time.NewTimer(queueTime)
+	defer timer.Stop()
+	select {
+	case <-w.granted:
 		return nil
-	}
-	wait, cancel := context.WithTimeout(ctx, queueTime)
-	defer cancel()
-	switch {
-	case s.running.Acquire(wait, 1) == nil:
-		return nil
-	case ctx.Err() != nil:
+	case <-ctx.Done():
 		return ctx.Err()
+	case <-timer.C:
+		return ErrBusy
 	}
-	return ErrBusy
+}
+
+// release gives a slot back, and grants it to the first one that may have it.
+func (s *slots) release(client clients.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running.Give(client, 1)
+	for e := s.queue.Front(); e != nil; {
+		w, next := e.Value.(*waiter), e.Next()
+		if s.running.Take(w.client, 1) {
+			s.queue.Remove(e)
+			close(w.granted)
+		}
+		e = next
+	}
 }
 
 // Bounds of work without a declared host.
