@@ -73,7 +73,7 @@ func newConnections(reg prometheus.Registerer, most int, client func(peer netip.
 	c := &connections{
 		max: most, client: client, changed: make(chan struct{}, 1), open: map[net.Conn]*connection{}, idleOf: map[clients.ID]*list.List{},
 		evicted: counter("connection_evictions_total", "Idle public connections that were closed to make room for others, because as many were open as may be."),
-		refused: counter("connection_refusals_total", "Public connections that were closed at once, because their client had as many open as one may."),
+		refused: counter("connections_refused_total", "Public connections that were closed at once, because their client had as many open as one may."),
 	}
 	if most > 0 {
 		c.share = clients.NewLimit(int64(most))
