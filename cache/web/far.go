@@ -59,6 +59,7 @@ type shared struct {
 	Received   time.Time           `json:"received"`
 	Born       time.Time           `json:"born"`
 	Names      []string            `json:"names,omitempty"`
+	Elsewhere  bool                `json:"elsewhere,omitempty"` // see Part
 	Selected   map[string]string   `json:"selected,omitempty"`
 	Tags       []string            `json:"tags,omitempty"`
 	Generation uint64              `json:"generation"`
@@ -72,7 +73,7 @@ func encode(o *Object) ([]byte, error) {
 	header, octets := textual(o.Header)
 	head, err := json.Marshal(&shared{
 		Status: o.Status, Header: header, Octets: octets, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected,
-		Tags: o.Tags, Generation: o.generation, Origin: o.origin, Lifetime: &o.Lifetime,
+		Elsewhere: o.Part != nil && o.Part.Elsewhere, Tags: o.Tags, Generation: o.generation, Origin: o.origin, Lifetime: &o.Lifetime,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
@@ -142,6 +143,7 @@ func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, 
 	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Tags: s.Tags, origin: s.Origin, generation: s.Generation}
 	o.selecting = o.keyFor(o.Names)
 	if part, ok := StoredPart(r.Header, int64(len(body))); ok && r.Status == http.StatusPartialContent {
+		part.Elsewhere = s.Elsewhere
 		o.Part = &part
 	}
 	if err := o.check(rules, now); err != nil {
@@ -359,9 +361,9 @@ func (s *Store) share(key string, o *Object) {
 		return b, min(farTime, max(o.Left(time.Now()), 0)+max(o.IfError, o.WhileRevalidate, staleTime))
 	}
 	if len(o.Names) > 0 {
-		s.Far.Set(s.variantKey(key, o.generation, o.selecting), o.Requested, false, true, o.Weight(), value)
+		s.Far.Set(s.variantKey(key, o.generation, o.selecting), o.Requested, o.Part != nil, true, o.Weight(), value)
 	}
-	s.Far.Set(s.farKey(key), o.Requested, false, true, o.Weight(), value)
+	s.Far.Set(s.farKey(key), o.Requested, o.Part != nil, true, o.Weight(), value)
 }
 
 // shareGone tells the other instances that a URI was purged, by its key or that of a variant.

@@ -169,11 +169,20 @@ func (o *Object) covers(other *Object) bool {
 // Tag is its entity tag; "": it has none.
 func (o *Object) Tag() string { return o.Header.Get("Etag") }
 
-// isPartOf reports whether an object is a part of what is whole in the other one, as far as they say which version they are: who asks
-// for parts again and again would else keep out what takes longer to arrive.
-func (o *Object) isPartOf(whole *Object) bool {
-	return o.Part != nil && whole.Part == nil && o.Tag() == whole.Tag() && o.Header.Get("Last-Modified") == whole.Header.Get("Last-Modified")
+// keepsOut reports whether an object keeps out an older one that it covers. A part keeps out no more than what it has, or a whole of
+// another version: who asks for parts again and again would else keep out what takes longer to arrive.
+func (o *Object) keepsOut(older *Object) bool {
+	switch {
+	case o.Part == nil:
+		return true
+	case older.Part == nil:
+		return differ(o.Tag(), older.Tag()) || differ(o.Header.Get("Last-Modified"), older.Header.Get("Last-Modified"))
+	}
+	return o.Part.contains(older.Part.Range)
 }
+
+// differ reports whether both of two validators are there, and are not the same.
+func differ(one, other string) bool { return one != "" && other != "" && one != other }
 
 // Resumes reports whether its origin gives the rest of the same body to who has its beginning: it says that it has ranges
 // (RFC 9110, section 14.3), and by a strong tag what they are of.
@@ -195,21 +204,26 @@ func (v Variants) Of(rules *Rules) Variants {
 }
 
 // Select returns the variant that answers a request: the newest that it selects, or with languages one in the language that it
-// prefers; nil if there is none.
+// prefers; nil if there is none. A part that does not have what is requested is only selected if there is nothing else.
 func (v Variants) Select(request *Selector, languages bool) *Object {
+	o := v.first(request, (*Selector).Selects)
+	if o == nil && languages {
+		o = v.first(request, (*Selector).prefersLanguageOf)
+	}
+	return o
+}
+
+func (v Variants) first(request *Selector, selects func(*Selector, *Object) bool) (part *Object) {
 	for _, o := range v {
-		if request.Selects(o) {
+		switch {
+		case !selects(request, o):
+		case o.Part == nil || o.PartAnswers(http.Header{"Range": request.fields.Lines("Range"), "If-Range": request.fields.Lines("If-Range")}):
 			return o
+		case part == nil:
+			part = o
 		}
 	}
-	if languages {
-		for _, o := range v {
-			if request.prefersLanguageOf(o) {
-				return o
-			}
-		}
-	}
-	return nil
+	return part
 }
 
 // Tags returns the ETags of the variants that an origin may name in the response to a request that selects none of them, each once.
@@ -258,9 +272,9 @@ func (v Variants) With(o *Object, most int, bytes int64) Variants {
 	return next
 }
 
-// replaces reports whether the same requests select both objects.
+// replaces reports whether the same requests select both objects, and this one has all of the other.
 func (o *Object) replaces(old *Object) bool {
-	return slices.Equal(old.Names, o.Names) && old.selecting == o.selecting
+	return slices.Equal(old.Names, o.Names) && old.selecting == o.selecting && (o.Part == nil || old.Part != nil && o.Part.contains(old.Part.Range))
 }
 
 // evict removes, except for the first one, the oldest object of the client whose objects have the largest size: no client takes away

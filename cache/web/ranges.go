@@ -82,7 +82,9 @@ type Part struct {
 	Total int64 // of the whole body; -1: not known
 	// ToEnd: by its own account it reaches to the end of the whole, even if it came with fewer bytes than it says.
 	ToEnd bool
-	said  int64 // its last byte by that account
+	// Elsewhere means that it begins elsewhere than the range that was requested.
+	Elsewhere bool
+	said      int64 // its last byte by that account
 }
 
 // StoredPart is what a 206 holds that came with this many bytes: they lie from its first one on, whatever number
@@ -129,6 +131,23 @@ func (p Part) Holds(w Wanted) (r Range, ok bool) {
 		r = Range(w)
 	}
 	return r, p.First <= r.First && r.First <= r.Last && r.Last <= p.Last
+}
+
+// BeginsElsewhere reports whether a part begins elsewhere than the range that its request asks for.
+func (p Part) BeginsElsewhere(request http.Header) bool {
+	wanted, ranged := WantedRange(request)
+	r, ok := wanted.Of(p.Total)
+	return ranged && ok && r.First != p.First
+}
+
+// contains reports whether a part has all of another range.
+func (p Part) contains(r Range) bool { return p.First <= r.First && r.Last <= p.Last }
+
+// IsCompletable reports whether a request for the rest of a body, of which the object has the beginning, is as good as one for all of it.
+// The rest is of use with a strong ETag alone (RFC 9111, section 3.4). Without one, an origin that gives the range that is requested would
+// have to be asked twice; one that does not may give all of it.
+func (o *Object) IsCompletable() bool {
+	return o.Part.First == 0 && o.Part.Last+1 < o.Part.Total && (isStrong(o.Tag()) || o.Part.Elsewhere)
 }
 
 // PartAnswers reports whether a stored part has what a request asks for, and may be sent to it.

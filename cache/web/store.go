@@ -134,7 +134,8 @@ func (s *Store) put(key string, o *Object, later time.Duration) bool {
 	}
 	v := s.Get(key)
 	for _, old := range v {
-		if old.Requested.After(o.Requested.Add(later)) && old.covers(o) && !old.isPartOf(o) {
+		isWhole := old.Part == nil && o.Part != nil // in the place of which a part would cost others a request
+		if (isWhole || old.Requested.After(o.Requested.Add(later)) && old.keepsOut(o)) && old.covers(o) {
 			return false
 		}
 		if o.replaces(old) {

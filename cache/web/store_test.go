@@ -443,3 +443,65 @@ func TestStoreTellsHowFullItIs(t *testing.T) {
 		t.Errorf("%v", told)
 	}
 }
+
+// replaceability notes which values of instances may be replaced by any other, and replace none but such ones.
+type replaceability struct {
+	webtest.Far
+	of map[string]bool // body: whether it is
+}
+
+// Set implements Far.
+func (f *replaceability) Set(key string, created time.Time, replaceable, replaces bool, size int, value func() ([]byte, time.Duration)) {
+	b, _ := value()
+	for _, body := range []string{"whole", "part"} {
+		if strings.HasSuffix(string(b), body) {
+			f.of[body] = replaceable
+		}
+	}
+	f.Far.Set(key, created, replaceable, replaces, size, value)
+}
+
+// TestPartsAmongOtherObjects: a part takes nothing away, is kept beside other parts, and is not selected where there is something better.
+func TestPartsAmongOtherObjects(t *testing.T) {
+	part := func(after, first, last int, lines ...string) *Object {
+		o := object(after, "part", append(lines, fmt.Sprintf("Content-Range: bytes %d-%d/100", first, last))...)
+		o.Status = http.StatusPartialContent
+		o.Part = &Part{Range: Range{int64(first), int64(last)}, Total: 100}
+		return o
+	}
+	s := newTestStore(t, 1<<20)
+	far := &replaceability{webtest.Far{}, map[string]bool{}}
+	s.Far = far
+	s.Variants = 10
+	for i, row := range []struct {
+		o      *Object
+		stored bool
+		left   int
+	}{
+		{part(1, 10, 19), true, 1},
+		{part(2, 30, 39), true, 2},
+		{part(3, 12, 13), true, 3},
+		{part(1, 31, 32), false, 3}, // a newer one has it
+		{part(4, 10, 39), true, 1},
+		{part(5, 0, 9, `Etag: "1"`), true, 2},
+		{object(3, "whole", `Etag: "1"`), true, 1}, // it took longer
+		{part(6, 0, 9), false, 1},
+	} {
+		if got := s.Put("/a", row.o); got != row.stored || len(s.Get("/a")) != row.left {
+			t.Errorf("%d: stored %v, %d are left", i, got, len(s.Get("/a")))
+		}
+	}
+	if !far.of["part"] || far.of["whole"] {
+		t.Errorf("what may be replaced in Redis: %v", far.of)
+	}
+	s.Put("/b", part(1, 10, 19))
+	s.Put("/b", part(2, 0, 0, `Etag: "1"`))
+	if s.Put("/b", object(1, "whole", `Etag: "2"`)) {
+		t.Error("a whole of an older version replaces a part")
+	}
+	for wanted, want := range map[string]int64{"bytes=11-12": 10, "bytes=0-0": 0, "bytes=50-": 0} {
+		if o := s.Get("/b").Select(selector("X-A: 1", "Range: "+wanted), false); o == nil || o.Part.First != want {
+			t.Errorf("%s: %+v", wanted, o)
+		}
+	}
+}

@@ -42,12 +42,25 @@ func isComplete(status int) bool {
 	return status >= 200 && status <= 999 && status != http.StatusNotModified && status != http.StatusRequestedRangeNotSatisfiable
 }
 
+// RefusesOne reports whether a status says something of one request, and nothing of others for the same URL: of its fields or its body, of
+// how many its client has sent, or of its network (RFC 6585; RFC 8470, section 5.2; RFC 9110, section 15.5).
+func RefusesOne(status int) bool {
+	switch status {
+	case http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge, http.StatusExpectationFailed, http.StatusTooEarly, http.StatusPreconditionRequired,
+		http.StatusTooManyRequests, http.StatusRequestHeaderFieldsTooLarge, http.StatusNetworkAuthenticationRequired:
+		return true
+	}
+	return false
+}
+
 // forbids is what forbids to store a response, the first of the reasons.
 func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, forbidden bool) {
 	vary, err := varyFields(r.Header, rules.Ignored)
 	switch {
 	case !isComplete(r.Status):
 		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status), true
+	case RefusesOne(r.Status):
+		return words.Sayf("status %d refuses this request alone", "状态码 %d 只是拒绝这一个请求", r.Status), true
 	case t.MustUnderstand && !understood(r.Status):
 		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status), true
 	case t.NoStore && !t.MustUnderstand:

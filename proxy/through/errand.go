@@ -70,6 +70,9 @@ func (e *errand) asked(ctx context.Context) (answer, *arrival) {
 	}
 	if e.astray(got) {
 		_ = resp.Body.Close() // given up
+		if e.prefix != nil {
+			e.store.Drop(e.key, e.prefix, got.Requested) // or the next request would come to the same
+		}
 		return (&errand{call: e.call, status: e.status}).asked(ctx)
 	}
 	return e.received(resp, got)
@@ -238,9 +241,9 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
 	fits := resp.ContentLength <= e.Most
 	b.keeps = mayStore && fits
-	tells := got.Status < http.StatusInternalServerError && got.Status != http.StatusTooManyRequests // an error says nothing of what is stored
-	if e.stored != nil && tells && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
-		e.stored.Outdate()
+	tells := got.Status < http.StatusInternalServerError && !web.RefusesOne(got.Status) // an error says nothing of what is stored
+	if tells && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
+		e.outdate()
 	}
 	a := answer{object: web.NewObject(got, &t, &e.selector, &e.Rules), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = b.keeps
@@ -250,6 +253,13 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 		e.markers.set(e.key, k.credentials, !a.shared, got.Received)
 	}
 	return a, b
+}
+
+// outdate has the stored response no longer served stale, unless the new one is for its client alone.
+func (e *errand) outdate() {
+	if e.stored != nil && !e.identifies() {
+		e.stored.Outdate()
+	}
 }
 
 // read reads the body, and ends the flight.
@@ -316,9 +326,7 @@ func (b *arrival) keep(f *flight, body []byte) bool {
 	e, o := b.errand, f.answer.object
 	if body == nil {
 		f.unkeep()
-		if e.stored != nil {
-			e.stored.Outdate()
-		}
+		e.outdate()
 		return false
 	}
 	if n := o.Header.Get("Content-Length"); n != "" && n != itoa(int64(len(body))) && o.Status != http.StatusPartialContent {
@@ -330,6 +338,7 @@ func (b *arrival) keep(f *flight, body []byte) bool {
 		if !ok {
 			return false
 		}
+		p.Elsewhere = p.BeginsElsewhere(e.r.Header)
 		part = &p
 	}
 	return e.put(e.key, o.With(body, part).In(e.variants))

@@ -404,6 +404,11 @@ func (c *call) selected() *web.Object {
 
 func (c *call) purgedSince(t time.Time) bool { return c.store.PurgedSince(c.key, t) }
 
+// identifies reports whether the request may say who sends it, so that what it gets tells nothing of what others would get.
+func (c *call) identifies() bool {
+	return c.r.Header["Authorization"] != nil || c.Rules.HasCredentials(c.r.Header)
+}
+
 // flightKey says what a flight is for. What only one caller may have is for that one alone.
 func (c *call) flightKey() flightKey {
 	k := flightKey{key: c.key, ranged: strings.Join(c.r.Header["Range"], ","), ifRange: strings.Join(c.r.Header["If-Range"], ","), credentials: c.Rules.HasCredentials(c.r.Header)}

@@ -181,12 +181,12 @@ func (c *call) sameHost(reference string) (key string, ok bool) {
 // headSays lets the answer to a HEAD update what is stored for GET, or remove it (RFC 9111, section 4.3.5).
 func (c *call) headSays(got *web.Response) {
 	o := c.selected()
-	if o == nil || o.Part != nil || got.Status != http.StatusOK || o.Status != http.StatusOK {
+	if o == nil || o.Part != nil || got.Status != http.StatusOK || o.Status != http.StatusOK || c.r.ContentLength != 0 {
 		return
 	}
 	t := web.TermsOf(got, &c.Rules)
 	switch {
-	case c.r.Header["Authorization"] != nil && !web.Storable(c.q, got, &t, &c.Rules): // it is about what that caller alone gets
+	case c.identifies() && !web.Storable(c.q, got, &t, &c.Rules): // it is about what that client alone gets
 	case !web.HeadAgrees(got.Header, o.Header):
 		c.store.Drop(c.key, o, got.Requested)
 	case web.HasValidator(got.Header): // or nothing says that it is about what is stored
@@ -216,8 +216,8 @@ func (c *call) failPass(a *answer) {
 	c.failOrigin(a)
 }
 
-// partial answers from a part that is stored and is not all that the request asks for: a beginning is completed, anything
-// else asked for anew.
+// partial answers a request for more than the part that is stored. A beginning is completed if that costs no request more; else all is
+// requested again.
 func (c *call) partial(o *web.Object) {
 	if c.q.OnlyIfCached {
 		c.fail(http.StatusGatewayTimeout, ErrOnlyIfCached)
@@ -225,7 +225,7 @@ func (c *call) partial(o *web.Object) {
 	}
 	e := &errand{call: c, status: web.CacheStatus{Fwd: "partial"}}
 	_, ranged := web.WantedRange(c.r.Header)
-	if begins := o.Part.First == 0 && o.Part.Last+1 < o.Part.Total; !ranged && begins && o.Judge(&c.q.Directives, c.began) == web.Reuse {
+	if !ranged && o.IsCompletable() && o.Judge(&c.q.Directives, c.began) == web.Reuse {
 		e.prefix = o
 	}
 	c.fly(e)
