@@ -265,7 +265,7 @@ func (c *call) validate(o *web.Object) {
 // refresh validates behind the caller.
 func (c *call) refresh(o *web.Object) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(flightKey{key: c.key, caller: "nobody"}, c.began, c.purgedSince, cancel)
+	f, started := c.flights.join(flightKey{key: c.key, caller: "nobody", credentials: c.identifies()}, c.began, c.purgedSince, cancel)
 	if !started {
 		cancel()
 		f.leave()

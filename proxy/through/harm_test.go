@@ -173,6 +173,34 @@ func TestWhatOneClientGetsSaysNothingOfOthers(t *testing.T) {
 	}
 }
 
+// TestARefreshForOneClient keeps others waiting for no newer response: it may take as long as it likes, and bring what is stored for nobody.
+func TestARefreshForOneClient(t *testing.T) {
+	for _, line := range identifying() {
+		t.Run(line[:6], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var version atomic.Int64
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					name, _, _ := strings.Cut(line, ":")
+					if w.Header().Set("Cache-Control", "max-age=1, stale-while-revalidate=60"); r.Header.Get(name) != "" {
+						w.Header().Set("Cache-Control", "private")
+						time.Sleep(20 * time.Second)
+					}
+					fmt.Fprint(w, version.Add(1))
+				})
+				s.get("/a")
+				time.Sleep(3 * time.Second)
+				s.get("/a", fmt.Sprintf(line, "ann"))
+				s.get("/a")
+				synctest.Wait()
+				if a := s.get("/a"); a.body != "2" {
+					t.Errorf("%q", a.body)
+				}
+				time.Sleep(time.Minute) // until the other refresh has ended
+			})
+		})
+	}
+}
+
 // TestStatusesOfOneRequest say that this request alone is refused, however long they say that they are fresh (RFC 6585; RFC 9110,
 // sections 15.5.13 and 15.5.14).
 func TestStatusesOfOneRequest(t *testing.T) {
