@@ -70,7 +70,7 @@ func (s *laneSelector) selects(o *web.Object) (yes, known bool) {
 	}
 	if s.made == nil {
 		routed := s.routed(s.q, s.trusted)
-		if len(o.Names) == 0 && len(routed) == 0 && !(o.ByDefault && slices.ContainsFunc(s.credentials, s.q.Has)) {
+		if len(o.Names) == 0 && len(routed) == 0 && (!o.ByDefault || !slices.ContainsFunc(s.credentials, s.q.Has)) {
 			return true, true
 		}
 		made := s.handler.Selector(&laneRequest{s.apiLane, s.q, s.trusted}, routed)

@@ -17,12 +17,12 @@ func BenchmarkLook(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer tier.Close(b.Context()) //nolint:errcheck // of no use here
+	defer tier.Close(b.Context())
 	for _, size := range []int{500, 20 << 10, 1 << 20} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			key := fmt.Sprint("size", size)
 			tier.set(key, bytes.Repeat([]byte("x"), size), time.Hour)
-			for tier.Look(b.Context(), key, 0).Value == nil { //nolint:revive // until it is written
+			for tier.Look(b.Context(), key, 0).Value == nil { // until it is written
 			}
 			b.SetBytes(int64(size))
 			for b.Loop() {

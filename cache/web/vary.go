@@ -17,9 +17,9 @@ const maxVary = 20
 
 // These say why a response cannot be selected by its Vary.
 var (
-	errVaryAny   = errors.New("Vary: *")
+	errVaryAny   = errors.New("a member of Vary is *")
 	errVaryToken = errors.New("a member of Vary is not a token")
-	errVaryMany  = errors.New("Vary names too many fields")
+	errVaryMany  = errors.New("too many fields in Vary")
 )
 
 // varyFields returns the names of the request fields that select a response, sorted and each once: those of its Vary except the ignored
@@ -103,7 +103,7 @@ func (s *Selector) Selects(o *Object) bool {
 // allows reports whether the request may get a response that is selected by its fields: not what is fresh by a default alone if it has
 // credentials, and not what was sent to a request without its fields of routing.
 func (s *Selector) allows(o *Object) bool {
-	return !(o.ByDefault && s.rules.hasCredentials(s.fields)) && containsAll(o.Names, s.routed)
+	return (!o.ByDefault || !s.rules.hasCredentials(s.fields)) && containsAll(o.Names, s.routed)
 }
 
 func containsAll(names, wanted []string) bool {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,7 +101,7 @@ func TestRequestsWithoutACertainEnd(t *testing.T) {
 			for where, requests := range befores {
 				for _, pipelined := range []bool{false, true} {
 					request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\n%s", method, path, text)
-					if status := lastStatus(t, p.public, append(requests[:len(requests):len(requests)], request), pipelined); status != http.StatusBadRequest {
+					if status := lastStatus(t, p.public, append(slices.Clip(requests), request), pipelined); status != http.StatusBadRequest {
 						t.Errorf("%s, %s with %s, pipelined: %v: %d", where, method, name, pipelined, status)
 					}
 				}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -156,7 +157,7 @@ func TestIdleTunnelsEnd(t *testing.T) {
 	for n := 0; ; n++ {
 		select {
 		case err := <-ended:
-			if err != io.EOF || n < 2 {
+			if !errors.Is(err, io.EOF) || n < 2 {
 				t.Errorf("after %d messages on another tunnel, an idle one ended with %v", n, err)
 			}
 			if n < 100 { // for some while longer

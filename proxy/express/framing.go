@@ -41,7 +41,7 @@ func (f *framing) follow(b []byte) {
 		case f.left > 0:
 			n := min(f.left, uint64(len(b)-i))
 			f.left -= n
-			i += int(n) - 1 //nolint:gosec // n is less than the length of b
+			i += int(n) - 1
 		case b[i] != '\n':
 			f.add(b[i])
 		case f.endLine(bytes.TrimSuffix(f.line, []byte("\r"))):

@@ -2,6 +2,7 @@ package through
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,9 +19,7 @@ const digits = "0123456789"
 func ranging(header http.Header) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")
-		for name, lines := range header {
-			w.Header()[name] = lines
-		}
+		maps.Copy(w.Header(), header)
 		delete(r.Header, "If-Range")
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(digits))
 	}

@@ -35,7 +35,7 @@ func (c *call) pass() {
 		c.failPass(&answer{err: ErrShed, status: status})
 		return
 	}
-	resp, got, err := c.ask(ctx, c.sendInterim, c.r.Method, c.forwarded(), true)
+	resp, got, err := c.ask(ctx, c.sendInterim, c.r.Method, c.forwarded(), true) //nolint:bodyclose // passOn and switchProtocols do
 	switch broken := u.failure(); {
 	case err != nil && broken != nil:
 		c.failUpload(broken)

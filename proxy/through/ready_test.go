@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -47,9 +48,7 @@ func readyHead(t *testing.T, status int, more http.Header, body string) (head []
 	r := &web.Response{Status: status, Header: http.Header{"Cache-Control": {"max-age=60"}}, Requested: now, Received: now}
 	terms, plain := web.TermsOf(r, &h.Rules), h.store.Selector(nil, &h.Rules)
 	o := web.NewObject(r, &terms, &plain, &h.Rules).With([]byte(body), nil)
-	for name, lines := range more {
-		o.Header[name] = lines
-	}
+	maps.Copy(o.Header, more)
 	if !h.store.Put("test/a", o) {
 		t.Fatal("not stored")
 	}

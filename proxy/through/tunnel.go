@@ -2,6 +2,7 @@ package through
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net"
@@ -113,7 +114,7 @@ func (t *tunnel) copy(to io.Writer, from io.Reader) {
 			continue
 		}
 		half, ok := to.(interface{ CloseWrite() error })
-		if err != io.EOF || !ok || half.CloseWrite() != nil {
+		if !errors.Is(err, io.EOF) || !ok || half.CloseWrite() != nil {
 			t.close()
 		}
 		return
