@@ -9,8 +9,10 @@ import (
 const (
 	// memoryOfKeys is how long the hard purge of a URI is remembered for fills that began before it: longer than one may take.
 	memoryOfKeys = 10 * time.Minute
-	// maxPurges bounds how many are, of URIs and of more; past it, no fill that began before the one that was forgotten
-	// stores anything.
+	// maxURIPurges bounds how many of them are remembered; past it, no fill that began before the one that was forgotten
+	// stores anything. One client cannot make as many in that time, by the default of limits.rate: 30,200.
+	maxURIPurges = 1 << 16
+	// maxPurges bounds likewise how many purges of more than one URI, and soft ones, are.
 	maxPurges = 4096
 )
 
@@ -40,7 +42,7 @@ func (m *uriPurges) add(key uint64, at time.Time) {
 		return
 	}
 	m.last = append(m.last, uriPurge{key, at})
-	for len(m.last) > maxPurges || at.Sub(m.last[0].at) > memoryOfKeys {
+	for len(m.last) > maxURIPurges || at.Sub(m.last[0].at) > memoryOfKeys {
 		m.forgetFirst(at)
 	}
 }

@@ -117,13 +117,16 @@ func TestPurges(t *testing.T) {
 	}
 }
 
+// apart is the time between two purges: as many as are remembered take four seconds.
+const apart = time.Second / 16_000
+
 // TestManyPurgesForgetNothing: past its memory of purges, the store takes nothing that began before those it forgot.
 func TestManyPurgesForgetNothing(t *testing.T) {
 	s := newTestStore(t, 1<<20)
-	for i := range maxPurges + 10 {
-		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Key: fmt.Sprint("/", i)})
+	for i := range maxURIPurges + 10 {
+		s.Purge(Purge{At: noon.Add(time.Duration(i) * apart), Key: fmt.Sprint("/", i)})
 	}
-	if len(s.uris.last) > maxPurges {
+	if len(s.uris.last) > maxURIPurges {
 		t.Errorf("%d are remembered", len(s.uris.last))
 	}
 	if s.Put("/0", object(-1, "old")) || s.Put("/other", object(-1, "old")) || !s.Put("/other", object(10, "new")) {
@@ -134,11 +137,11 @@ func TestManyPurgesForgetNothing(t *testing.T) {
 // TestOneURIIsPurgedOften: that others are filled slowly meanwhile is no reason not to keep them.
 func TestOneURIIsPurgedOften(t *testing.T) {
 	s := newTestStore(t, 1<<20)
-	for i := range 3 * maxPurges {
-		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Key: "/hot"})
-		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Key: fmt.Sprint("/", i/10)})
+	for i := range 3 * maxURIPurges {
+		s.Purge(Purge{At: noon.Add(time.Duration(i) * apart), Key: "/hot"})
+		s.Purge(Purge{At: noon.Add(time.Duration(i) * apart), Key: fmt.Sprint("/", i/10)})
 	}
-	if len(s.uris.last) > maxPurges || len(s.uris.at) != len(s.uris.last) {
+	if len(s.uris.last) > maxURIPurges || len(s.uris.at) != len(s.uris.last) {
 		t.Errorf("%d are remembered, %d in their order", len(s.uris.at), len(s.uris.last))
 	}
 	if s.Put("/hot", object(12, "old")) || s.Put("/0", object(-1, "old")) || !s.Put("/other", object(-1, "slow")) || !s.Put("/hot", object(20, "new")) {
@@ -150,8 +153,8 @@ func TestOneURIIsPurgedOften(t *testing.T) {
 func TestManyPurgesHideNothing(t *testing.T) {
 	s, far := newTestStore(t, 1<<20), webtest.Far{}
 	s.Far = far
-	for i := range 2 * maxPurges {
-		s.Purge(Purge{At: noon.Add(time.Minute + time.Duration(i)*time.Millisecond), Key: fmt.Sprint("/", i)})
+	for i := range 2 * maxURIPurges {
+		s.Purge(Purge{At: noon.Add(time.Minute + time.Duration(i)*apart), Key: fmt.Sprint("/", i)})
 	}
 	s.Purge(Purge{At: noon.Add(time.Hour), Key: "/b"})
 	for key, after := range map[string]int{"/a": 1, "/b": 2} {
