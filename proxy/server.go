@@ -19,6 +19,7 @@ import (
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/metrics/words"
+	"sundry/proxy/express"
 	"sundry/proxy/mcp"
 	"sundry/proxy/ratelimit"
 	"sundry/proxy/site/apidoc"
@@ -217,8 +218,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() || ambiguousFraming(r) {
 		w.Header()["Connection"] = s.preset.close
 	}
+	if len(r.Header) > express.MaxFields {
+		s.refuse(w, r, http.StatusRequestHeaderFieldsTooLarge, express.ErrFields.Words())
+		return
+	}
 	if err := uri.CheckHost(r); err != nil {
-		s.refuseURI(w, r, err)
+		s.refuse(w, r, http.StatusBadRequest, words.Of(err, words.Text{}))
 		return
 	}
 	if through := r.Header[loop.Header]; through != nil && s.refuseLoop(w, r, through) {
@@ -231,7 +236,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if uri.MayLeadUp(r.URL.EscapedPath()) {
-		s.refuseURI(w, r, uri.ErrPath)
+		s.refuse(w, r, http.StatusBadRequest, uri.ErrPath.Words())
 		return
 	}
 	if name, ok := strings.CutPrefix(path, "/api/"); ok && inside {
@@ -263,11 +268,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuseURI answers a request whose host is malformed, or whose path may lead up.
-func (s *Server) refuseURI(w http.ResponseWriter, r *http.Request, err error) {
+// refuse answers a malformed request.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, message words.Text) {
 	req := &request{w: w, r: r, id: requestIDOf(r.Header["X-Request-Id"]), start: time.Now()}
 	defer s.finish(req)
-	f := &failure{status: http.StatusBadRequest, errorType: typeInvalid, message: words.Of(err, words.Text{})}
+	f := &failure{status: status, errorType: typeInvalid, message: message}
 	s.fail(req, f.outcome(), f)
 }
 

@@ -140,9 +140,19 @@ func responseDirectives(h http.Header, targets []string) (d Directives, targeted
 	return ParseDirectives(h["Cache-Control"]), false
 }
 
+// maxTargeted limits the length of a targeted field, in bytes. What a longer one says is not known, and nothing is stored.
+const maxTargeted = 8 << 10
+
 // structured reads a targeted field, which is a dictionary of RFC 8941. false: it is not one, or a value is of another type
 // than its directive has, or it is empty, so that it counts as if it were not there (RFC 9213, section 2.1).
 func structured(lines []string) (d Directives, ok bool) {
+	length := 0
+	for _, line := range lines {
+		length += len(line)
+	}
+	if length > maxTargeted {
+		return Directives{NoStore: true}, true
+	}
 	dict, err := httpsfv.UnmarshalDictionary(lines)
 	if err != nil || len(dict.Names()) == 0 {
 		return d, false

@@ -21,9 +21,12 @@ func CheckDropped(pattern string) error {
 	return err
 }
 
+// maxParams limits the parameters that are dropped and sorted. A query with more is used unchanged.
+const maxParams = 1000
+
 // Apply returns a query without what makes no other response.
 func (q *Query) Apply(raw string) string {
-	if raw == "" || len(q.Dropped) == 0 && !q.Sorted {
+	if raw == "" || len(q.Dropped) == 0 && !q.Sorted || strings.Count(raw, "&") >= maxParams {
 		return raw
 	}
 	params := slices.DeleteFunc(strings.Split(raw, "&"), func(p string) bool { return q.drops(nameOf(p)) })

@@ -1,6 +1,9 @@
 package web
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestQueryWithoutWhatMakesNoOtherResponse(t *testing.T) {
 	q := Query{Dropped: []string{"utm_*", "gclid"}, Sorted: true}
@@ -22,5 +25,15 @@ func TestQueryWithoutWhatMakesNoOtherResponse(t *testing.T) {
 	}
 	if CheckDropped("utm_[") == nil {
 		t.Error("a pattern that is none")
+	}
+}
+
+// TestQueriesOfManyParameters are used unchanged.
+func TestQueriesOfManyParameters(t *testing.T) {
+	q := Query{Sorted: true}
+	for n, want := range map[int]string{maxParams: "a&b" + strings.Repeat("&b", maxParams-2), maxParams + 1: strings.Repeat("b&", maxParams) + "a"} {
+		if got := q.Apply(strings.Repeat("b&", n-1) + "a"); got != want {
+			t.Errorf("%d parameters: %.20q…", n, got)
+		}
 	}
 }

@@ -98,8 +98,12 @@ func Updated(stored, notModified http.Header) http.Header {
 			h[name] = slices.Clone(lines)
 		}
 	}
+	varies := map[string]bool{}
+	for name := range members(h["Vary"]) {
+		varies[strings.ToLower(name)] = true
+	}
 	for name := range members(stored["Vary"]) {
-		if !slices.ContainsFunc(slices.Collect(members(h["Vary"])), func(m string) bool { return strings.EqualFold(m, name) }) {
+		if !varies[strings.ToLower(name)] {
 			h["Vary"] = append(h["Vary"], name)
 		}
 	}

@@ -239,3 +239,29 @@ func TestEmptyLinesBeforeTheFirstRequest(t *testing.T) {
 		})
 	}
 }
+
+// TestManyFields are refused, also where the answer lies ready. Many lines of one field are not.
+func TestManyFields(t *testing.T) {
+	t.Parallel()
+	for config, name := range map[string]string{"": "with the lane", "express: false\n": "without"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := servePaths(t, config)
+			mustGet(t, p.public+"/api/apt/a")
+			for _, target := range []string{p.public + " /api/apt/a", p.public + " /api/apt/miss", p.public + " /api/sfz?id=1", p.public + " /healthz", p.admin + " /readyz"} {
+				addr, path, _ := strings.Cut(target, " ")
+				for line, want := range map[string]bool{"A%d: b\r\n": true, "A: b\r\n": false} {
+					for n, refused := range map[int]bool{200: false, 201: want, 2000: want} {
+						var fields strings.Builder
+						for i := range n {
+							fields.WriteString(strings.ReplaceAll(line, "%d", fmt.Sprint(i)))
+						}
+						if status, _, _ := keep(t, addr).send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + fields.String() + "\r\n"); (status == http.StatusRequestHeaderFieldsTooLarge) != refused || status == 0 {
+							t.Errorf("%s with %d lines %q: %d", target, n, line, status)
+						}
+					}
+				}
+			}
+		})
+	}
+}

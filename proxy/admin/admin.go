@@ -88,9 +88,9 @@ func New(cfg Config) http.Handler {
 	logins := newLogins(cfg.Registerer, cfg.Log)
 	handler := limitBody(refuseOtherChanges(refuseOtherOrigins(cfg.routes())))
 	if cfg.Token == "" {
-		return cfg.inEnglish(securityHeaders(checkURI(requireLoopbackHost(handler))))
+		return cfg.inEnglish(securityHeaders(checkRequest(requireLoopbackHost(handler))))
 	}
-	return cfg.inEnglish(securityHeaders(checkURI(requireToken(handler, cfg.Token, logins))))
+	return cfg.inEnglish(securityHeaders(checkRequest(requireToken(handler, cfg.Token, logins))))
 }
 
 // inEnglish answers whoever asks for no language in English, where that is the rule.

@@ -9,8 +9,14 @@ import (
 	"sundry/upstreams/lib/redact"
 )
 
+// maxKey limits the key of a change, in bytes: the last 250 keys are encoded again with each change.
+const maxKey = 2 << 10
+
 // change makes a change in the name of the caller and returns its record.
 func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
+	if len(c.Key) > maxKey {
+		return recordView{}, badRequest("a key, URL, prefix or tag: expected at most %d bytes, got %d; a prefix also purges longer URLs", "键、URL、前缀或标签：最多 %d 字节，而不是 %d 字节；更长的 URL 可用前缀清除", maxKey, len(c.Key))
+	}
 	var err error
 	if c.By, err = operator(r); err != nil {
 		return recordView{}, err

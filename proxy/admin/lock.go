@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sundry/metrics/words"
+	"sundry/proxy/express"
 	"sundry/proxy/uri"
 )
 
@@ -28,10 +29,14 @@ func securityHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// checkURI refuses a malformed host and a path that may lead up, and removes the segments . of paths: what comes after it, above all
-// requireToken, goes by the path.
-func checkURI(next http.Handler) http.Handler {
+// checkRequest refuses too many fields, a malformed host and a path that may lead up, and removes the segments . of paths: what comes
+// after it, above all requireToken, goes by the path.
+func checkRequest(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Header) > express.MaxFields {
+			refuseBefore(w, r, http.StatusRequestHeaderFieldsTooLarge, express.ErrFields.Words())
+			return
+		}
 		err := uri.CheckHost(r)
 		if r = uri.Clean(r); err == nil && uri.MayLeadUp(r.URL.EscapedPath()) {
 			err = uri.ErrPath

@@ -23,13 +23,14 @@ type head struct {
 	request Request
 	buf     []byte
 	size    int  // how much of buf has been read; in the end, the size of the head
+	lines   int  // of fields
 	passed  bool // net/http has to answer the request
 }
 
 // parse reads the head at the beginning of b. Whatever is not certain to be read by
 // net/http in the same way is odd.
 func (h *head) parse(b []byte) verdict {
-	h.buf, h.size, h.passed = b, 0, false
+	h.buf, h.size, h.lines, h.passed = b, 0, 0, false
 	clear(h.request.values)
 	h.request.seen, h.request.Host = 0, ""
 	v := h.requestLine()
@@ -159,6 +160,9 @@ func (h *head) field() verdict {
 // heed keeps a field that the request is to have, and rules what another one means
 // for the request.
 func (h *head) heed(name, value []byte) verdict {
+	if h.lines++; h.lines > MaxFields {
+		h.passed = true
+	}
 	kind := h.fields.kind(name)
 	if kind == unknownField {
 		return plain

@@ -3,6 +3,8 @@ package express
 import (
 	"net/netip"
 	"time"
+
+	"sundry/metrics/words"
 )
 
 // Answerer answers requests whose answers lie ready. It is called by many
@@ -13,6 +15,13 @@ type Answerer interface {
 	// of the connection wait for it, and so does who closes it.
 	Answer(q *Request, r *Response) bool
 }
+
+// MaxFields limits the fields of a request: a handler refuses one that has more, because each of them takes as much time as a
+// hundred bytes. The lane leaves requests with more lines to it.
+const MaxFields = 200
+
+// ErrFields is the error of a request with more fields.
+var ErrFields = words.Errorf("the request has too many fields; expected at most %d", "请求的字段太多；最多 %d 个", MaxFields)
 
 // Request is a plain GET or HEAD request. Its strings are views of the connection's
 // buffer, which are valid until Answer returns: what is kept must be cloned.

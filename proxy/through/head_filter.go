@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http/httptrace"
 	"sync"
@@ -13,6 +14,11 @@ import (
 
 // maxHead is the size limit of a response header: each that is read at the same time is in memory.
 const maxHead = 256 << 10
+
+// maxFields limits the fields of a response: each of them takes as much time as a hundred bytes.
+const maxFields = 200
+
+var errFields = fmt.Errorf("the response has more than %d fields", maxFields)
 
 // headFilter is a connection that speaks HTTP/1.1 with an origin. It checks and rewrites the response headers before net/http
 // reads them (see appendHead), lets no bytes through that the origin sends without a request, and makes sure that

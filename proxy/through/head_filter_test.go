@@ -64,6 +64,8 @@ func TestHeads(t *testing.T) {
 		"interim responses":     {"HTTP/1.1 103 Early Hints\n\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200},
 		"long":                  {long + strings.Repeat("a", maxHead/2) + "\r\n\r\nok", 200},
 		"too long":              {long + strings.Repeat("a", maxHead) + "\r\n\r\nok", 502},
+		"many":                  {long + fieldLines(maxFields-3) + "\r\n\r\nok", 200},
+		"too many":              {long + fieldLines(maxFields) + "\r\n\r\nok", 502},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,6 +78,15 @@ func TestHeads(t *testing.T) {
 			})
 		})
 	}
+}
+
+// fieldLines are the lines of so many fields, behind another one.
+func fieldLines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "\r\nA%d: b", i)
+	}
+	return b.String()
 }
 
 // TestARequestInABody is none, after which a head would begin: not in an upload that is answered already, nor in another protocol.

@@ -295,7 +295,10 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 	if err != nil {
 		return nil, redact.WithoutQuotes(err)
 	}
-	if err := checkFraming(resp); err != nil {
+	if err = checkFraming(resp); err == nil && len(resp.Header) > maxFields {
+		err = errFields
+	}
+	if err != nil {
 		_ = resp.Body.Close() // given up
 		return nil, err
 	}

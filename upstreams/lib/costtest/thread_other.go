@@ -8,3 +8,5 @@ var start = time.Now()
 
 // threadTime is the time that passes, as there is no other clock.
 func threadTime() time.Duration { return time.Since(start) }
+
+func processTime() time.Duration { return time.Since(start) }

@@ -45,6 +45,15 @@ func texts() []hostile {
 	return all
 }
 
+// Texts returns such texts, of about that many bytes.
+func Texts(size int) []string {
+	var out []string
+	for _, h := range texts() {
+		out = append(out, h.text(size))
+	}
+	return out
+}
+
 func (h hostile) text(size int) string {
 	return h.head + strings.Repeat(h.piece, size/len(h.piece)) + strings.Repeat(h.tail, size/shorter)
 }
