@@ -11,7 +11,7 @@ import (
 var routing = [...]string{
 	"X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Scheme", "X-Forwarded-Ssl", "X-Forwarded-Prefix",
 	"X-Forwarded-Path", "X-Forwarded-Uri", "X-Forwarded-Server", "X-Host", "X-Original-Host", "X-Http-Host-Override",
-	"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Url-Scheme", "Front-End-Https", "X-Http-Method-Override",
+	"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url", "X-Envoy-Original-Path", "X-Scheme", "X-Url-Scheme", "Front-End-Https", "X-Http-Method-Override",
 	"X-Http-Method", "X-Method-Override",
 }
 

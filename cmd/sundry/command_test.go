@@ -338,7 +338,7 @@ func dependencies() map[string][]string {
 		},
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"metrics/words"},
-		"proxy/express":     {"metrics", "proxy/uri"},
+		"proxy/express":     {"metrics", "metrics/words", "proxy/uri"},
 		"cache/web":         {"cache/clients", "cache/durable", "cache/entry", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
 		"proxy/uri": {"metrics/words"}, "proxy/through": {"cache/clients", "cache/web", "proxy/uri", "proxy/express", "upstreams/host", "upstreams/lib/redact"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
@@ -350,7 +350,7 @@ func dependencies() map[string][]string {
 		"proxy/live":      {"cache/durable", "cache/far", "cache/jitter", "cache/policy", "metrics", "upstreams/host", "metrics/words"},
 		"proxy/autopilot": {"cache/jitter", "metrics", "metrics/words", "proxy/live"},
 		"proxy/admin": {
-			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/explain", "proxy/ratelimit", "proxy/site/status", "proxy/site/i18n", "proxy/live", "proxy/through", "proxy/uri", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
+			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/explain", "proxy/ratelimit", "proxy/site/status", "proxy/site/i18n", "proxy/express", "proxy/live", "proxy/through", "proxy/uri", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "metrics/words",
 		},
 		"proxy/listener":   {"cache/clients", "metrics"},

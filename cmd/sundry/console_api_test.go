@@ -27,7 +27,8 @@ func TestTheAdminListenerLeadsToTheConsole(t *testing.T) {
 	}
 	for _, path := range []string{"/admin/api/overview", "/admin/%61pi/overview", "/admin/x%2F..%2Fapi/overview", "/admin//api/overview", "/admin/./api/audit", "/metrics", "/admin/../metrics"} {
 		status, _, body, err := get(p.admin + path)
-		if err != nil || status != http.StatusUnauthorized && status != http.StatusNotFound || strings.Contains(body, "uptime") {
+		leadsUp := strings.Contains(path, "..") && status == http.StatusBadRequest
+		if err != nil || status != http.StatusUnauthorized && status != http.StatusNotFound && !leadsUp || strings.Contains(body, "uptime") {
 			t.Errorf("%s: %d %s %v", path, status, body, err)
 		}
 	}

@@ -11,18 +11,18 @@ import (
 
 // TestWhereARequestComesFrom is told by trusted proxies alone, and what the origin makes of it is for those that say the same.
 func TestWhereARequestComesFrom(t *testing.T) {
-	for trusted, want := range map[bool]string{false: "[127.0.0.1]", true: "[192.0.2.7 127.0.0.1] a.example https 192.0.2.8 for=192.0.2.9"} {
+	for trusted, want := range map[bool]string{false: "[127.0.0.1]", true: "[192.0.2.7 127.0.0.1] a.example https 192.0.2.8 for=192.0.2.9 192.0.2.10 http"} {
 		s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "max-age=60")
 			var told []string
-			for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded"} {
+			for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "True-Client-Ip", "X-Scheme"} {
 				told = append(told, r.Header[name]...)
 			}
 			fmt.Fprint(w, strings.TrimSpace(fmt.Sprint(r.Header["X-Forwarded-For"], " ", strings.Join(told, " "))))
 		}, func(s *Settings) {
 			s.Client = func(*http.Request) (clients.ID, bool) { return clients.Nobody, trusted }
 		})
-		told := []string{"X-Forwarded-For: 192.0.2.7", "X-Forwarded-Host: a.example", "X-Forwarded-Proto: https", "X-Real-IP: 192.0.2.8", "Forwarded: for=192.0.2.9"}
+		told := []string{"X-Forwarded-For: 192.0.2.7", "X-Forwarded-Host: a.example", "X-Forwarded-Proto: https", "X-Real-IP: 192.0.2.8", "Forwarded: for=192.0.2.9", "True-Client-IP: 192.0.2.10", "X-Scheme: http"}
 		if _, got := s.get("/", told...); got != want {
 			t.Errorf("trusted %v: %q, want %q", trusted, got, want)
 		}

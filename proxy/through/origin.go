@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -144,8 +145,14 @@ func IsHeard(name string, trusted bool) bool { return trusted || !isProxys(name)
 
 // isProxys reports whether a request field is one that proxies set.
 func isProxys(name string) bool {
-	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" ||
+	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || slices.Contains(addressFields[:], name) ||
 		web.IsRouting(name) && !strings.Contains(name, "Method")
+}
+
+// addressFields are the fields in which proxies and content delivery networks tell an origin the address of the client.
+var addressFields = [...]string{
+	"X-Real-Ip", "X-Client-Ip", "Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "X-Cluster-Client-Ip", "Fastly-Client-Ip",
+	"X-Azure-Clientip", "X-Azure-Socketip", "X-Proxyuser-Ip", "X-Appengine-User-Ip", "X-Envoy-External-Address",
 }
 
 // isDisguised reports whether a field may be taken for such a one: trusted proxies send none like it.

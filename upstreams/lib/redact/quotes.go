@@ -24,7 +24,11 @@ func WithoutQuotes(err error) error {
 	return &redactedError{text, err}
 }
 
+// longestQuoted is how many bytes of an error are read: a field may have 60 kB.
+const longestQuoted = 1 << 10
+
 func unquoted(text string) string {
+	text = text[:min(len(text), longestQuoted)]
 	if before, _, ok := strings.Cut(text, malformedLine); ok {
 		text = before + malformedLine
 	}
