@@ -1,5 +1,5 @@
 # Commands by short names. CI (.ci/run) has them but for fuzz, bench, lighthouse, suites and vuln.
-.PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse suites nightly ci
+.PHONY: build run check doctor test race chaos soak cache-tests cost fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse suites nightly ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -32,6 +32,10 @@ soak:
 # The public suite of HTTP caches, whose tests.json is in DIR; deploy/proxy.md says where that comes from.
 cache-tests:
 	SUNDRY_CACHE_TESTS="$(abspath $(DIR))" go test -count 1 -parallel 3 -run TestHTTPCacheSuite -v ./cmd/sundry
+
+# What a request may cost, in all cases, for some minutes.
+cost:
+	SUNDRY_TEST_LONG=1 go test -count 1 -timeout 60m -run 'IsExpensive$$' ./cmd/sundry
 
 fuzz:
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache/entry
@@ -153,7 +157,7 @@ suite-%:
 
 # Everything that takes too long for CI, in some hours. A failure does not end it. With cache-tests: make nightly DIR=…
 nightly:
-	$(MAKE) -k race chaos soak fuzz suites vuln bench $(if $(DIR),cache-tests)
+	$(MAKE) -k race chaos soak fuzz cost suites vuln bench $(if $(DIR),cache-tests)
 
 ci:
 	bash .ci/run
