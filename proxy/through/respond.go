@@ -230,6 +230,7 @@ func (c *call) sendTrailer(a *answer) {
 		return
 	}
 	changed := a.trailer.Clone()
+	cleanTrailer(changed)
 	c.Response(changed)
 	for name := range *a.trailer {
 		if lines, ok := changed[name]; ok { // what is added is in the head

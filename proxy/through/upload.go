@@ -22,6 +22,7 @@ const (
 // upload is the body of a request. Its beginning is read before the request is sent, the rest while it is.
 type upload struct {
 	io.ReadCloser
+	trailer http.Header // what the client has declared; net/http adds what comes at the end
 	control *http.ResponseController
 	pace    pace
 	began   []byte // has arrived and is not sent yet
@@ -36,7 +37,7 @@ type upload struct {
 // The error is ErrSlowUpload, or net/http's.
 func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	control := http.NewResponseController(&c.w)
-	u := &upload{ReadCloser: c.r.Body, control: control, pace: pace{idle: c.Idle, rate: slowest}, release: func() {}}
+	u := &upload{ReadCloser: c.r.Body, trailer: c.r.Trailer, control: control, pace: pace{idle: c.Idle, rate: slowest}, release: func() {}}
 	if c.r.ContentLength == 0 {
 		u.whole = true
 		return u, nil
@@ -44,6 +45,7 @@ func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
 	c.r = c.r.WithContext(ctx)     // net/http looks at the body of its own one for whether the next request lies behind it
 	c.r.Body = u
+	cleanTrailer(u.trailer)
 	if err := u.receive(make([]byte, 0, smallWindow)); err != nil {
 		return nil, err
 	}
@@ -85,6 +87,9 @@ func (u *upload) arrive(p []byte) (n int, err error) {
 	_ = u.control.SetReadDeadline(now.Add(left)) // a test's reader has none
 	n, err = u.ReadCloser.Read(p)
 	u.pace.note(time.Since(now), n)
+	if errors.Is(err, io.EOF) {
+		cleanTrailer(u.trailer)
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		u.slow.Store(true)
 		err = ErrSlowUpload
