@@ -137,6 +137,9 @@ func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, 
 	r := Response{Status: s.Status, Header: s.Header, Requested: s.Requested.Add(off), Received: s.Received.Add(off)}
 	t := TermsOf(&r, rules)
 	t.Born = s.Born.Add(off)
+	if len(s.Names) > maxVary+len(routing) { // the key of so many would take all memory
+		return nil, errNoObject
+	}
 	if s.Lifetime != nil {
 		t.Lifetime = max(0, min(t.Lifetime, *s.Lifetime))
 	}
