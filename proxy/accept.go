@@ -118,7 +118,9 @@ func weigh(lines []string) acceptedTypes {
 	for _, line := range lines {
 		for item := range strings.SplitSeq(line, ",") {
 			name, params, _ := strings.Cut(item, ";")
-			out.add(strings.ToLower(strings.TrimSpace(name)), weight(params))
+			if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
+				out.add(name, weight(params))
+			}
 		}
 	}
 	return out

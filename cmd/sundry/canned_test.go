@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"strings"
@@ -26,16 +27,23 @@ func newCannedOrigin(t *testing.T) *cannedOrigin {
 		t.Fatal(err)
 	}
 	o := &cannedOrigin{addr: l.Addr().String(), responses: map[string]string{}}
-	go func() {
+	ctx, stop := context.WithCancel(context.Background()) //nolint:usetesting // t's own ends before the instance that asks
+	var serving sync.WaitGroup
+	serving.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go o.serve(c)
+			context.AfterFunc(ctx, func() { _ = c.Close() })
+			serving.Go(func() { o.serve(c) })
 		}
-	}()
-	t.Cleanup(func() { _ = l.Close() })
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		stop()
+		serving.Wait()
+	})
 	return o
 }
 

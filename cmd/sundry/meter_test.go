@@ -71,7 +71,7 @@ func newMeter(t *testing.T, addr string) *meter {
 	}
 	processors := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(processors) })
-	plain := request{addr, "POST /api/plain/hit", nil, "ab"}.with(0, "", "")
+	plain := request{addr, "GET /api/plain/hit", []string{`If-Match: "a"`}, ""}.with(0, "", "") // a precondition is for the origin
 	m := &meter{t: t, conns: map[string]net.Conn{}, buf: make([]byte, 1<<20)}
 	t.Cleanup(func() {
 		for _, c := range m.conns {

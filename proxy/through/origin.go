@@ -360,4 +360,5 @@ func (o *Origin) isTarget(name string) bool {
 func (o *Origin) Close() {
 	o.transport.CloseIdleConnections()
 	o.brief.CloseIdleConnections()
+	o.upgrade.CloseIdleConnections()
 }

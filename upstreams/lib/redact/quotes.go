@@ -9,7 +9,7 @@ import (
 const malformedLine = "malformed MIME header"
 
 // quotes finds texts in quotation marks, of which the last may be missing.
-var quotes = regexp.MustCompile(`"(?:[^"\\]|\\.)*(?:"|\\?$)`)
+var quotes = regexp.MustCompile(`"(?:[^"\\]|\\(?s:.))*(?:"|\\?$)`)
 
 // WithoutQuotes returns an error about a message of an origin without what it quotes of that. An origin may echo what a
 // client has sent, such as its cookies. errors.Is and errors.As find the same as in err.

@@ -122,6 +122,7 @@ func TestErrorsQuoteNothing(t *testing.T) {
 		`malformed HTTP response "a\"b" and "c"`:                   `malformed HTTP response "…" and "…"`,
 		`x: malformed MIME header line: no quotes, session=secret`: `x: malformed MIME header`,
 		`malformed MIME header: missing colon: "secret"`:           `malformed MIME header`,
+		"a quote \"with\\\na secret\" in it":                       `a quote "…" in it`,
 		`an open quote "secret`:                                    `an open quote "…"`, `an open quote "secret\`: `an open quote "…"`,
 	} {
 		err := fmt.Errorf("%s%w", text, io.EOF)
