@@ -25,12 +25,7 @@ type kept struct {
 // keep opens a connection.
 func keep(t *testing.T, public string) kept {
 	t.Helper()
-	c, err := net.DialTimeout("tcp", strings.TrimPrefix(public, "http://"), 5*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return kept{c, bufio.NewReader(c)}
+	return dialFrom(t, "127.0.0.1", public)
 }
 
 // ask makes a request, and returns the status; 0 where the connection was closed.

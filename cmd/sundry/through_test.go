@@ -589,25 +589,10 @@ func TestErrorsOfAnAPICanBeFound(t *testing.T) {
 // TestAWebSocketIsCounted as one request, and is none that took an hour.
 func TestAWebSocketIsCounted(t *testing.T) {
 	t.Parallel()
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		conn, rw, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close()
-		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-		_, _ = io.Copy(conn, rw)
-	}))
-	t.Cleanup(api.Close)
-	p := serve(t, "--to", api.URL)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(p.public, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(conn, "GET /chat HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatal(resp, err)
+	p := serve(t, "--to", echo(t))
+	conn, ok := openTunnel(t, "127.0.0.1", p.public)
+	if !ok {
+		t.Fatal("no tunnel")
 	}
 	conn.Close()
 	metrics := ""

@@ -113,16 +113,21 @@ func (f *framing) endHead() {
 // Follow makes srv, which must not serve yet, ignore empty lines before the first request of a connection, and refuse the
 // requests whose end is not certain, as the lane does.
 func Follow(srv *http.Server, ln net.Listener) net.Listener {
+	followStates(srv)
+	return follower{ln}
+}
+
+// followStates tells the connections of srv their states, before what was set in srv.ConnState.
+func followStates(srv *http.Server) {
 	before := srv.ConnState
 	srv.ConnState = func(nc net.Conn, state http.ConnState) {
-		if c, ok := nc.(*followed); ok {
+		if c, ok := nc.(interface{ changeState(s http.ConnState) }); ok {
 			c.changeState(state)
 		}
 		if before != nil {
 			before(nc, state)
 		}
 	}
-	return follower{ln}
 }
 
 type follower struct{ net.Listener }
@@ -142,13 +147,15 @@ func follow(nc net.Conn) net.Conn {
 	if _, secure := nc.(*tls.Conn); secure {
 		return nc
 	}
-	return &followed{Conn: skipEmptyLines(nc)}
+	return &followed{Conn: nc}
 }
 
 // followed is a connection whose requests are followed, and on which the lane answers none.
 type followed struct {
 	net.Conn
 	framing framing
+	empty   emptyLines
+	begun   bool // the first request has begun
 }
 
 // changeState follows the state that net/http has for the connection.
@@ -159,9 +166,25 @@ func (c *followed) changeState(s http.ConnState) {
 }
 
 // Read implements net.Conn.
-func (c *followed) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
+func (c *followed) Read(b []byte) (n int, err error) {
+	if c.begun {
+		n, err = c.Conn.Read(b)
+	} else {
+		n, err = c.begin(b)
+	}
 	c.framing.follow(b[:n])
+	return n, err
+}
+
+// begin reads the beginning of the first request.
+func (c *followed) begin(b []byte) (n int, err error) {
+	for !c.begun && err == nil && n < len(b) {
+		var more int
+		more, err = c.Conn.Read(b[n:])
+		n = copy(b, c.empty.skip(b[:n+more]))
+		c.begun = !c.empty.expects(b[:n])
+	}
+	c.begun = true
 	return n, err
 }
 

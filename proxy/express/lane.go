@@ -56,15 +56,7 @@ func New(c Config) (*Lane, error) {
 // connections by srv.ConnState, which calls what was set before, and drains when srv
 // shuts down.
 func (l *Lane) Attach(srv *http.Server, ln net.Listener) net.Listener {
-	before := srv.ConnState
-	srv.ConnState = func(nc net.Conn, state http.ConnState) {
-		if c, ok := nc.(interface{ changeState(s http.ConnState) }); ok {
-			c.changeState(state)
-		}
-		if before != nil {
-			before(nc, state)
-		}
-	}
+	followStates(srv)
 	srv.RegisterOnShutdown(l.panics.Func(panics.Stop, l.shutDown))
 	return &listener{Listener: ln, lane: l, timeouts: timeoutsOf(srv)}
 }
