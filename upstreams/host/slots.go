@@ -50,7 +50,6 @@ func (s *slots) acquire(ctx context.Context) (release func(), err error) {
 	case !s.waiting.Take(client, 1):
 		return nil, ErrBusy
 	}
-	defer s.waiting.Give(client, 1)
 	w := &waiter{client, make(chan struct{})}
 	e := s.queue.PushBack(w)
 	s.mu.Unlock()
@@ -60,9 +59,15 @@ func (s *slots) acquire(ctx context.Context) (release func(), err error) {
 	case <-w.granted: // perhaps in the last moment
 		return release, nil
 	default:
-		s.queue.Remove(e)
+		s.leave(e)
 		return nil, err
 	}
+}
+
+// leave takes a waiter out of the queue. Its place there is free at once, although its goroutine may run only later.
+func (s *slots) leave(e *list.Element) {
+	w, _ := s.queue.Remove(e).(*waiter)
+	s.waiting.Give(w.client, 1)
 }
 
 // wait waits for a slot, but no longer than queueTime.
@@ -87,7 +92,7 @@ func (s *slots) release(client clients.ID) {
 	for e := s.queue.Front(); e != nil; {
 		w, next := e.Value.(*waiter), e.Next()
 		if s.running.Take(w.client, 1) {
-			s.queue.Remove(e)
+			s.leave(e)
 			close(w.granted)
 		}
 		e = next

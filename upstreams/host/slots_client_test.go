@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -102,4 +103,26 @@ func TestASlotGoesToWhoMayHaveIt(t *testing.T) {
 			t.Errorf("%d got a slot; %d run, %d wait", len(order), s.running.Used(), s.waiting.Used())
 		}
 	})
+}
+
+// TestAGrantedCallLeavesTheQueue: from the moment that it has its slot, its place in the queue is free for the next call.
+func TestAGrantedCallLeavesTheQueue(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			s, ctx := newSlots(2, 2), clients.With(t.Context(), 1) // one of each for one client
+			release, err := s.acquire(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go s.acquire(ctx) //nolint:errcheck // it gets the slot
+			synctest.Wait()
+			left, leave := context.WithCancel(ctx)
+			leave()
+			release()
+			if _, err := s.acquire(left); !errors.Is(err, context.Canceled) {
+				t.Errorf("the next call does not wait: %v", err)
+			}
+		})
+	}
 }
