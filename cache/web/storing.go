@@ -208,8 +208,13 @@ func Undisguised(name string) (plain string, ok bool) {
 	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-")), true
 }
 
-// isDisguised reports whether a request has a field that may be taken for one that selects the response: what an origin has made of
-// both would be stored for the other one alone.
+// IsDisguised reports whether a request has a field that may be taken for one that selects a response: what an origin has made of both
+// would be stored for the other one alone.
+func (q *Request) IsDisguised(response http.Header, rules *Rules) bool {
+	vary, _ := varyFields(response, rules.Ignored)
+	return isDisguised(q.Header, vary)
+}
+
 func isDisguised(request http.Header, vary []string) bool {
 	for name := range request {
 		if plain, ok := Undisguised(name); ok && slices.Contains(vary, plain) {

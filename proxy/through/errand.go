@@ -71,7 +71,7 @@ func (e *errand) asked(ctx context.Context) (answer, *arrival) {
 	if e.astray(got) {
 		_ = resp.Body.Close() // given up
 		if e.prefix != nil {
-			e.store.Drop(e.key, e.prefix, got.Requested) // or the next request would come to the same
+			e.drop(e.prefix, got) // or the next request would come to the same
 		}
 		return (&errand{call: e.call, status: e.status}).asked(ctx)
 	}
@@ -183,7 +183,7 @@ func (e *errand) validated(got *web.Response) (a answer, ok bool) {
 	switch {
 	case got.Status == http.StatusNotModified && e.stored != nil:
 		if !web.SameRepresentation(got.Header, e.stored.Header) {
-			e.store.Drop(e.key, e.stored, got.Requested)
+			e.drop(e.stored, got)
 			return a, false
 		}
 		return e.update(e.stored, got), true
@@ -212,7 +212,7 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 	case storable:
 		s.Stored = e.put(e.key, o)
 	case !web.Storable(&web.Request{}, r, &t, &e.Rules): // or it is only this caller's request that forbids it
-		e.store.Drop(e.key, old, got.Requested)
+		e.drop(old, got)
 	}
 	return answer{object: o, status: s, shared: s.Stored && mayShare(r, &t)}
 }
@@ -243,22 +243,29 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	b.keeps = mayStore && fits
 	tells := got.Status < http.StatusInternalServerError && !web.RefusesOne(got.Status) // an error says nothing of what is stored
 	if tells && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
-		e.outdate()
+		e.outdate(got.Header)
 	}
 	a := answer{object: web.NewObject(got, &t, &e.selector, &e.Rules), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = b.keeps
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
 	a.spool = e.newSpool(resp, a.shared)
-	if k := e.flightKey(); a.shared || k.isForAll() {
+	if k := e.flightKey(); a.shared || k.isForAll() && !e.q.IsDisguised(got.Header, &e.Rules) {
 		e.markers.set(e.key, k.credentials, !a.shared, got.Received)
 	}
 	return a, b
 }
 
-// outdate has the stored response no longer served stale, unless the new one is for its client alone.
-func (e *errand) outdate() {
-	if e.stored != nil && !e.identifies() {
+// outdate has the stored response no longer served stale, unless the new one, of which this is the header, is for its client alone.
+func (e *errand) outdate(h http.Header) {
+	if e.stored != nil && !e.isPersonal(h) {
 		e.stored.Outdate()
+	}
+}
+
+// drop drops a stored response that the origin's answer does not fit, unless the answer is for its client alone.
+func (e *errand) drop(o *web.Object, got *web.Response) {
+	if !e.isPersonal(got.Header) {
+		e.store.Drop(e.key, o, got.Requested)
 	}
 }
 
@@ -326,7 +333,7 @@ func (b *arrival) keep(f *flight, body []byte) bool {
 	e, o := b.errand, f.answer.object
 	if body == nil {
 		f.unkeep()
-		e.outdate()
+		e.outdate(o.Header)
 		return false
 	}
 	if n := o.Header.Get("Content-Length"); n != "" && n != itoa(int64(len(body))) && o.Status != http.StatusPartialContent {

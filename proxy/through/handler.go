@@ -409,6 +409,11 @@ func (c *call) identifies() bool {
 	return c.r.Header["Authorization"] != nil || c.Rules.HasCredentials(c.r.Header)
 }
 
+// isPersonal reports whether a response with this header tells nothing of what others would get.
+func (c *call) isPersonal(response http.Header) bool {
+	return c.identifies() || c.q.IsDisguised(response, &c.Rules)
+}
+
 // flightKey says what a flight is for. What only one caller may have is for that one alone.
 func (c *call) flightKey() flightKey {
 	k := flightKey{key: c.key, ranged: strings.Join(c.r.Header["Range"], ","), ifRange: strings.Join(c.r.Header["If-Range"], ","), credentials: c.Rules.HasCredentials(c.r.Header)}

@@ -223,3 +223,69 @@ func TestStatusesOfOneRequest(t *testing.T) {
 		})
 	}
 }
+
+// TestAValidationForOneClientTakesNothingAway: neither a 304 that is private, nor one with another tag, nor a rest of another version.
+func TestAValidationForOneClientTakesNothingAway(t *testing.T) {
+	answers := map[string]func(http.ResponseWriter){
+		"private": func(w http.ResponseWriter) {
+			w.Header().Set("Cache-Control", "private")
+			w.WriteHeader(http.StatusNotModified)
+		},
+		"another tag": func(w http.ResponseWriter) { w.Header().Set("Etag", `"one"`); w.WriteHeader(http.StatusNotModified) },
+		"a rest": func(w http.ResponseWriter) {
+			w.Header()["Etag"], w.Header()["Content-Range"] = []string{`"one"`}, []string{"bytes 5-9/10"}
+			w.WriteHeader(http.StatusPartialContent)
+			fmt.Fprint(w, "56789")
+		},
+	}
+	for what, say := range answers {
+		for _, line := range append(identifying(), "Accept_Language: %s") {
+			t.Run(what+" "+line[:6], func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+						name, _, _ := strings.Cut(line, ":")
+						w.Header().Set("Vary", "Accept-Language")
+						w.Header().Set("Cache-Control", "max-age=60")
+						w.Header().Set("Etag", `"all"`)
+						conditional := r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Range") != ""
+						if conditional && r.Header[http.CanonicalHeaderKey(name)] != nil {
+							say(w)
+							return
+						}
+						http.ServeContent(w, r, "", time.Time{}, strings.NewReader("0123456789"))
+					})
+					first, personal := []string{}, []string{fmt.Sprintf(line, "ann"), "Cache-Control: no-cache"}
+					if what == "a rest" {
+						first, personal = []string{"Range: bytes=0-4"}, personal[:1]
+					}
+					s.get("/a", first...)
+					if a := s.get("/a", personal...); a.body != "0123456789" {
+						t.Errorf("the client gets %d %q", a.status, a.body)
+					}
+					before := s.calls.Load()
+					s.get("/a", first...)
+					s.wantCalls(before)
+				})
+			})
+		}
+	}
+}
+
+// TestAFieldThatMayBeAnotherPartsNobody: requests for the same go together after one whose response is stored for nobody, because it
+// has a field that an origin may take for one of Vary.
+func TestAFieldThatMayBeAnotherPartsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, slow(time.Second, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Vary", "Accept-Language")
+			w.Header().Set("Cache-Control", "max-age=60")
+			fmt.Fprint(w, "answer")
+		}))
+		s.get("/a", "Accept_Language: de")
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() { s.get("/a") })
+		}
+		all.Wait()
+		s.wantCalls(2)
+	})
+}

@@ -186,7 +186,7 @@ func (c *call) headSays(got *web.Response) {
 	}
 	t := web.TermsOf(got, &c.Rules)
 	switch {
-	case c.identifies() && !web.Storable(c.q, got, &t, &c.Rules): // it is about what that client alone gets
+	case c.isPersonal(got.Header) && !web.Storable(c.q, got, &t, &c.Rules): // it is about what that client alone gets
 	case !web.HeadAgrees(got.Header, o.Header):
 		c.store.Drop(c.key, o, got.Requested)
 	case web.HasValidator(got.Header): // or nothing says that it is about what is stored
