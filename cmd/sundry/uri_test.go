@@ -45,8 +45,8 @@ func servePaths(t *testing.T, config string) (*instance, *paths) {
 	return serve(t, "--catalog", dir, "--config", write(t, t.TempDir(), "few.yaml", only("sfz")+config)), api
 }
 
-// TestSegmentsWithOneDot have no effect: neither on the key, nor on what the origin is asked for, nor on a purge.
-func TestSegmentsWithOneDot(t *testing.T) {
+// TestSpellingsOfAPath make no difference: neither to the key, nor to what the origin is asked for, nor to a purge.
+func TestSpellingsOfAPath(t *testing.T) {
 	t.Parallel()
 	p, api := servePaths(t, "")
 	c, admin := keep(t, p.public), keep(t, p.admin)
@@ -56,7 +56,10 @@ func TestSegmentsWithOneDot(t *testing.T) {
 		{"x", "/api/apt/a/./././%2E/b", "/v1/a/b"},
 		{"x", "/api/apt/a/.", "/v1/a/"},
 		{"x", "/api/apt/.", "/v1/"},
-		{"x", "/api/apt/a/./%41", "/v1/a/%41"},
+		{"x", "/api/apt/a/./%41", "/v1/a/A"},
+		{"x", "/api/apt/x/%79%7e%2d", "/v1/x/y~-"},
+		{"x", "/api/apt/x%2fy%c3%bc", "/v1/x%2Fy%C3%BC"},
+		{"named.example", "/%78%2f", "/v1/x%2F"},
 		{"x", "/api/apt/a/.//b", "/v1/a//b"},
 		{"x", "/api/./apt/./c", "/v1/c"},
 		{"x", "/./api/%2e/apt/d/./", "/v1/d/"},
@@ -97,12 +100,12 @@ func TestSegmentsWithOneDot(t *testing.T) {
 	}
 }
 
-// TestPurgesWithOneDot by the admin API, which has URLs and prefixes, and what is foretold.
-func TestPurgesWithOneDot(t *testing.T) {
+// TestPurgesInAnySpelling by the admin API, which has URLs and prefixes, and what is foretold.
+func TestPurgesInAnySpelling(t *testing.T) {
 	t.Parallel()
 	p, _ := servePaths(t, "")
 	for _, row := range []struct{ field, value string }{
-		{"url", "/./a/b"}, {"url", "/a/%2e/b"}, {"prefix", "/a/./"}, {"prefix", "/./a/b"}, {"prefix", "/./a"},
+		{"url", "/./a/b"}, {"url", "/a/%2e/b"}, {"prefix", "/a/./"}, {"prefix", "/./a/b"}, {"prefix", "/./a"}, {"url", "/%61/%62"}, {"prefix", "/%61/%62"}, {"prefix", "/%61/"},
 	} {
 		mustGet(t, p.public+"/api/apt/a/b")
 		if _, outcome := explained(t, p, "/./api/apt/%2e/a/b"); outcome != "hit" {

@@ -124,17 +124,18 @@ func (a *api) kept(r *http.Request) (any, error) {
 // selection says which responses of an API are meant; all empty: all.
 type selection struct{ url, prefix, tag string }
 
-// asKept is a selection with its URL as responses are kept by it: without segments ., and where the file of the API drops or sorts
+// asKept is a selection with its URL as responses are kept by it: in the one form of its path, and where the file of the API drops or sorts
 // parameters. The last segment of a prefix may be incomplete.
 func (a *api) asKept(name string, of selection) selection {
 	if one, ok := a.Catalog().API(name); ok {
 		path, query, asked := strings.Cut(of.url, "?")
-		of.url = one.Query.URI(uri.RemoveDots(path), query, asked && query == "")
-		end := strings.IndexByte(of.prefix, '?')
-		if end < 0 {
-			end = strings.LastIndexByte(of.prefix, '/') + 1
+		of.url = one.Query.URI(uri.Normalize(path), query, asked && query == "")
+		path, query, asked = strings.Cut(of.prefix, "?")
+		last := strings.LastIndexByte(path, '/') + 1
+		if asked {
+			last, query = len(path), "?"+query
 		}
-		of.prefix = uri.RemoveDots(of.prefix[:end]) + of.prefix[end:]
+		of.prefix = uri.Normalize(path[:last]) + uri.Normalize(path[last:]) + query // a last segment "." may be the beginning of another
 	}
 	return of
 }

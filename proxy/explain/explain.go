@@ -106,7 +106,7 @@ func Request(target string, fields []string) (*http.Request, error) {
 	if err != nil || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" || !strings.HasPrefix(u.Path, "/") && u.Host == "" {
 		return nil, words.NewError("expected a URL, or a path with its query, such as /api/ip?ip=8.8.8.8", "应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8")
 	}
-	r := &http.Request{Method: http.MethodGet, URL: uri.WithoutDots(u), Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	r := &http.Request{Method: http.MethodGet, URL: uri.Normal(u), Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	for _, field := range fields {
 		name, value, ok := strings.Cut(field, ":")
 		if !ok || strings.TrimSpace(name) == "" {

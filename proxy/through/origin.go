@@ -87,7 +87,7 @@ func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial dialFunc) *Ori
 // is on its way then is lost, and net/http repeats only what changes nothing and has no body.
 const briefly = time.Second
 
-// under is the URL of a path, as it was spelled, with its query, at an address.
+// under is the URL of an escaped path with its query at an address.
 func under(target *url.URL, path string) (*url.URL, error) {
 	u := *target
 	path, query, asked := strings.Cut(path, "?")

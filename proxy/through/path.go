@@ -2,7 +2,6 @@ package through
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,33 +15,14 @@ func mayLeadUp(path string) bool {
 	return uri.MayLeadUp(path)
 }
 
-// PathOf returns the path of a request at the origin, as it was spelled but without segments ., with its query. The store has
-// responses by it, below the API's name.
+// PathOf returns the path of a request at the origin, in its one form, with its query. The store has responses by it, below the
+// API's name.
 func (h *Handler) PathOf(r *http.Request) string {
-	path := cutPrefix(spelled(uri.WithoutDots(r.URL)), h.Prefix)
+	path := cutPrefix(uri.Normal(r.URL).EscapedPath(), h.Prefix)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
 	return h.Query.URI(path, r.URL.RawQuery, r.URL.ForceQuery)
-}
-
-// spelled is a path as it was written, but for octets that must be escaped. net/url writes a path anew that has some, and / in the place
-// of %2F then.
-func spelled(u *url.URL) string {
-	const allowed = "%/-_.~!$&'()*+,;=:@[]0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	path := u.EscapedPath()
-	if u.RawPath == "" || u.RawPath == path {
-		return path
-	}
-	var b strings.Builder
-	for _, octet := range []byte(u.RawPath) {
-		if strings.IndexByte(allowed, octet) >= 0 {
-			b.WriteByte(octet)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", octet)
-		}
-	}
-	return b.String()
 }
 
 // cutPrefix is an escaped path without a prefix, in any spelling: requests are routed by what it means.

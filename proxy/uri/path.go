@@ -1,6 +1,8 @@
 package uri
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,9 +14,9 @@ import (
 var ErrPath = words.NewError("the path has a segment .., which may lead out of what it is below; expected a path without, such as /a/b",
 	"路径中有 .. 段，可能越出它所在的范围；请使用没有它的路径，例如 /a/b")
 
-// Clean returns a request without the segments . of its path. It returns r itself if there are none.
+// Clean returns a request whose path has its one form; see Normalize. It returns r itself if the path has it already.
 func Clean(r *http.Request) *http.Request {
-	u := WithoutDots(r.URL)
+	u := Normal(r.URL)
 	if u == r.URL {
 		return r
 	}
@@ -23,32 +25,55 @@ func Clean(r *http.Request) *http.Request {
 	return r
 }
 
-// WithoutDots returns a URL without the segments . of its path, escaped or not. It returns u itself if there are none.
-func WithoutDots(u *url.URL) *url.URL {
-	if !strings.Contains(u.Path, "/.") {
+// Normal returns a URL whose path has its one form. It returns u itself if the path has it already.
+func Normal(u *url.URL) *url.URL {
+	if u.RawPath == "" && !strings.Contains(u.Path, "/.") { // net/url sets RawPath if a path is escaped otherwise than it would
 		return u
 	}
-	path := u.RawPath
-	if path == "" {
-		path = u.EscapedPath()
-	}
-	short := RemoveDots(path)
-	decoded, err := url.PathUnescape(short)
-	if err != nil || short == path {
+	written := cmp.Or(u.RawPath, u.EscapedPath())
+	path := Normalize(written)
+	decoded, err := url.PathUnescape(path)
+	if err != nil || path == written {
 		return u
 	}
 	next := *u
-	next.Path, next.RawPath = decoded, short
+	next.Path, next.RawPath = decoded, path
 	return &next
 }
 
-// RemoveDots returns an escaped path without its segments ., which have no effect (RFC 3986, section 5.2.4).
-func RemoveDots(path string) string {
+// Normalize returns the one form of an escaped path (RFC 3986, section 6.2.2). In it, unreserved octets stand for themselves, other
+// escapes have upper-case digits, and what may not stand in a path is escaped. There are no segments ".", which have no effect. Other
+// octets stay as they are: %2F is not a slash.
+func Normalize(path string) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		octet, escaped := path[i], false
+		if octet == '%' {
+			if octet, escaped = octetOf(path[i+1:]); escaped {
+				i += len("41")
+			} else {
+				octet = '%'
+			}
+		}
+		if isUnreserved(octet) || !escaped && strings.IndexByte("%/!$&'()*+,;=:@[]", octet) >= 0 {
+			b.WriteByte(octet)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", octet)
+		}
+	}
+	return removeDots(b.String())
+}
+
+// removeDots returns a path without its segments ".".
+func removeDots(path string) string {
+	if !strings.Contains(path, "/.") {
+		return path
+	}
 	segments := strings.Split(path, "/")
 	kept := segments[:1] // what stands before the first slash
 	for i, s := range segments[1:] {
 		switch {
-		case s != "." && !strings.EqualFold(s, "%2e"):
+		case s != ".":
 			kept = append(kept, s)
 		case i == len(segments)-2:
 			kept = append(kept, "")
@@ -57,7 +82,7 @@ func RemoveDots(path string) string {
 	return strings.Join(kept, "/")
 }
 
-// MayLeadUp reports whether an origin may read a segment .. in an escaped path, or . in a spelling that RemoveDots does not know. It
+// MayLeadUp reports whether an origin may read a segment .. in an escaped path, or . in a spelling that Normalize does not know. It
 // reads the path as the most lenient origin does, with parameters of segments (which servlets remove), with spaces and control
 // characters, with escaped slashes and escapes of escapes.
 func MayLeadUp(path string) bool {
