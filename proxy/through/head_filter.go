@@ -30,6 +30,7 @@ type headFilter struct {
 	phase  atomic.Int32 // of the request on the connection
 	held   []byte       // beginning of a header
 	lines  int          // length of the complete lines of held
+	seen   int          // length of held that was searched for the end of a line
 	ready  []byte       // what Read returns next
 	err    error        // what Read returns after ready
 
@@ -194,16 +195,18 @@ func (c *headFilter) refuse(out []byte, err error) []byte {
 // headEnd returns the length of the header at the beginning of b, or -1 if it is incomplete. A line may end without CR, as in
 // net/http (RFC 9112, section 2.2).
 func (c *headFilter) headEnd(b []byte) int {
-	at := c.lines
+	at, seen := c.lines, c.seen
 	for {
-		n := bytes.IndexByte(b[at:], '\n')
+		n := bytes.IndexByte(b[seen:], '\n')
 		if n < 0 {
-			c.lines = at
+			c.lines, c.seen = at, len(b)
 			return -1
 		}
-		line := b[at : at+n]
-		if at += n + 1; len(line) == 0 || string(line) == "\r" {
-			c.lines = 0
+		line := b[at : seen+n]
+		at = seen + n + 1
+		seen = at
+		if len(line) == 0 || string(line) == "\r" {
+			c.lines, c.seen = 0, 0
 			return at
 		}
 	}

@@ -2,6 +2,7 @@ package through
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"sundry/upstreams/lib/costtest"
 )
 
 // rawOrigin answers each request, once its head has come, byte by byte, and keeps the connection.
@@ -78,6 +81,18 @@ func TestHeads(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTheEndOfAHeadIsFoundInLinearTime: an origin may send one long line octet by octet.
+func TestTheEndOfAHeadIsFoundInLinearTime(t *testing.T) {
+	costtest.LinearInLength(t, func(length int) {
+		line, c := bytes.Repeat([]byte("a"), length), &headFilter{}
+		for n := range line {
+			if c.headEnd(line[:n+1]) >= 0 {
+				t.Fatal("a line without an end is a header")
+			}
+		}
+	})
 }
 
 // fieldLines are the lines of so many fields, behind another one.
