@@ -13,6 +13,7 @@ import (
 	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/proxy/express"
 	"sundry/proxy/through"
 	"sundry/proxy/uri"
 	"sundry/upstreams"
@@ -95,7 +96,7 @@ func (s *Server) newAPIRoute(a *catalog.API, load *endpointLoad) *apiRoute {
 	settings.Fail = s.failAPI
 	settings.Admit = func(client clients.ID, began time.Time) bool { return s.admission.enter(load, client, began) }
 	settings.Leave = func(client clients.ID) { s.admission.leave(load, client) }
-	settings.Transfers, settings.Ended = s.cfg.Transfers, s.cfg.Ended
+	settings.Transfers, settings.Unsent, settings.Ended = s.cfg.Transfers, s.cfg.Unsent, s.cfg.Ended
 	if len(a.Hosts) == 0 && !a.Everywhere {
 		settings.Prefix = s.cfg.BasePath + "/api/" + a.Name
 	}
@@ -232,7 +233,7 @@ func outcomeOfAPI(res *through.Result) outcome {
 	switch {
 	case errors.Is(res.Err, http.ErrAbortHandler):
 		return outcomeDisconnected
-	case errors.Is(res.Err, through.ErrShed):
+	case errors.Is(res.Err, through.ErrShed), errors.Is(res.Err, express.ErrUnsent):
 		return outcomeShed
 	case res.Err != nil:
 		return outcomeError

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sundry/metrics/words"
+	"sundry/proxy/express"
 	"sundry/proxy/through"
 	"sundry/upstreams/catalog"
 )
@@ -21,6 +22,8 @@ func failureOfAPI(f *through.Failure) *failure {
 	switch {
 	case errors.Is(f.Err, through.ErrShed):
 		out.errorType, out.message = typeOverloaded, words.Say(f.Err.Error(), "等待源站的请求太多，请稍后再试")
+	case errors.Is(f.Err, express.ErrUnsent):
+		out.errorType, out.message = typeOverloaded, unread()
 	case errors.Is(f.Err, through.ErrPaused):
 		out.message = words.Say(f.Err.Error(), "源站接连失败，暂停向它发出请求，请稍后再试")
 	case errors.Is(f.Err, through.ErrThrottled):

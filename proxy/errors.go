@@ -10,6 +10,7 @@ import (
 	"sundry/cache"
 	"sundry/cache/policy"
 	"sundry/metrics/words"
+	"sundry/proxy/express"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -76,6 +77,11 @@ func overloaded() *failure {
 		message: words.Say("too many requests are waiting; try again in a moment", "排队的请求太多，请稍后再试")}
 }
 
+// unread says that a client, or all of them together, have too many responses that they have not read.
+func unread() words.Text {
+	return words.Say("too many large responses wait to be read; read them, then try again", "尚未读取的大响应太多；请先读完它们再试")
+}
+
 func limited(wait time.Duration) *failure {
 	return &failure{status: http.StatusTooManyRequests, errorType: typeLimited, retryAfter: max(wait, time.Second),
 		message: words.Say("too many requests from your address; try again later", "你的地址发来的请求太多，请稍后再试")}
@@ -94,6 +100,10 @@ func classify(ctx context.Context, err error) *failure {
 		return f
 	}
 	f := internalFailure(err)
+	if errors.Is(err, express.ErrUnsent) {
+		f.status, f.errorType, f.retryAfter, f.message = http.StatusServiceUnavailable, typeOverloaded, time.Second, unread()
+		return f
+	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		f.status = statusClientClosed
 		return f

@@ -123,7 +123,9 @@ func TestRawBytesAreWhatNetHTTPSends(t *testing.T) {
 		row := &rows[i]
 		req := &request{w: w, r: r, id: row.id, in: &row.in, answer: row.found, allowed: ratelimit.Allowance{OK: true, Low: row.low, Remaining: 3, Next: time.Second},
 			route: &route{settings: &activeSettings{limiter: limiter}}}
-		s.respond(req)
+		if err := s.respond(req); err != nil {
+			t.Fatal(err)
+		}
 	}))
 	defer srv.Close()
 	conn, err := net.Dial("tcp", srv.Listener.Addr().String())

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -61,6 +62,7 @@ type prepared struct {
 	answer  cache.Answer
 	picture picture
 	reply   reply
+	caller  netip.Addr
 	allowed ratelimit.Allowance
 }
 
@@ -69,7 +71,7 @@ type prepared struct {
 func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
 	l := &lane{Server: s, apis: newAPILane(laneFields())}
 	l.scratch.New = func() any { return &prepared{} }
-	return express.New(express.Config{Answerer: l, Fields: laneFields(), Registerer: reg, Panics: s.cfg.Panics})
+	return express.New(express.Config{Answerer: l, Fields: laneFields(), Unsent: s.cfg.Unsent, Registerer: reg, Panics: s.cfg.Panics})
 }
 
 // Answer implements express.Answerer.
@@ -94,6 +96,7 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	a.reply.compose(&parsed.in, a.found(parsed), requestIDOf(q.Lines(laneRequestID)), q.Lines(laneIfNoneMatch))
 	rt.settings.limiter.describe(&a.reply.head, &a.allowed)
 	r.Buf, r.Body = a.reply.appendTo(r.Buf, l.dateLine(q.Arrived), q.Head)
+	r.Client = rt.settings.clientOf(a.caller)
 	l.count(a, rt, parsed, q)
 	return true
 }
@@ -117,6 +120,7 @@ func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *meaning {
 		return nil
 	}
 	// Last, because it counts the request. A refusal does not: net/http makes it.
+	a.caller = caller
 	if a.allowed = rt.settings.limiter.Allow(caller, q.Arrived); !a.allowed.OK {
 		l.hitCount.Add(^uint64(0)) // no hit
 		return nil

@@ -126,7 +126,7 @@ func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *e
 		return false
 	}
 	if r.Buf = head; !q.Head {
-		r.Body = body
+		r.Body, r.Client = body, now.settings.clientOf(caller)
 	}
 	rt.metrics.observeHit(outcomeHit, res.Code, time.Since(q.Arrived))
 	return true

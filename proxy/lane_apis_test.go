@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/cache/web"
+	"sundry/proxy/express"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
@@ -88,6 +90,50 @@ func TestAnAPIThatHangs(t *testing.T) {
 	a.want(t, http.StatusServiceUnavailable, `"type":"overloaded","request_id":"`)
 	a.header(t, "Sundry-Error", "overloaded")
 	a.header(t, "Retry-After", "10")
+}
+
+// TestAnAnswerThatCannotWait is refused before it begins, by endpoints and by APIs, where too many others are not read yet. One that is
+// read by somebody already takes no more memory.
+func TestAnAnswerThatCannotWait(t *testing.T) {
+	large := strings.Repeat("x", 200<<10)
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, large)
+	}))
+	defer origin.Close()
+	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsent := express.NewUnsent(1 << 20)
+	up := newFake(t, `{"v":"`+large+`"}`)
+	withoutRedirect := strings.Replace(simple("ttl: 1h", up), "  - {name: goto, redirect: '\"https://example.org/\" + .v'}\n", "", 1)
+	f := newFront(t, map[string]string{"simple": withoutRedirect, "api": "version: 1\nname: api\nproxy: {to: '" + origin.URL + "'}\n"}, func(c *Config, _ *upstreams.Environment) {
+		c.Unsent, c.Store, c.Dial = unsent, store, (&net.Dialer{}).DialContext
+		c.Calls = func(string, string) func(error, time.Duration) { return nil }
+	})
+	t.Cleanup(f.server.CloseIdle)
+	paths := []string{"/api/api/x", "/api/simple?type=text"}
+	for _, path := range paths {
+		f.get(path).want(t, http.StatusOK)
+	}
+	others := [][]byte{make([]byte, 512<<10), make([]byte, 500<<10)}
+	for i, body := range others {
+		if err := unsent.Hold(clients.Nobody, body); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	for _, path := range paths {
+		a := f.get(path)
+		a.want(t, http.StatusServiceUnavailable, "尚未读取的大响应太多")
+		a.header(t, "Retry-After", "")
+		f.do(t.Context(), http.MethodHead, path).want(t, http.StatusOK)
+		f.get(path, "If-None-Match", "*").want(t, http.StatusNotModified)
+	}
+	unsent.Release(others[0])
+	for _, path := range paths {
+		f.get(path).want(t, http.StatusOK)
+	}
 }
 
 // TestAPIsAreBelowTheBasePath alone, like endpoints: elsewhere their own path would be taken for one of the origin's.

@@ -124,12 +124,7 @@ func (s *Server) answer(req *request) {
 		return
 	}
 	if err := s.getFromCache(req); err != nil {
-		req.answer = cache.Answer{}
-		f := classify(waitContext{req}, err)
-		if f.errorType == typeOverloaded {
-			s.metrics.shed.Inc()
-		}
-		s.fail(req, f.outcome(), f)
+		s.failAnswer(req, err)
 		return
 	}
 	answer := &req.answer
@@ -144,12 +139,25 @@ func (s *Server) answer(req *request) {
 		f.cacheControl = string(appendNegativeControl(nil, req.in, answer))
 		s.fail(req, req.outcome, f)
 	default:
-		req.status, req.sent = s.respond(req)
+		if err := s.respond(req); err != nil {
+			s.failAnswer(req, err)
+			return
+		}
 		if req.status == http.StatusNotModified {
 			req.outcome = outcomeNotModified
 		}
 		req.remember()
 	}
+}
+
+// failAnswer answers with the error of the cache, or of an answer that cannot be sent.
+func (s *Server) failAnswer(req *request, err error) {
+	req.answer = cache.Answer{}
+	f := classify(waitContext{req}, err)
+	if f.errorType == typeOverloaded {
+		s.metrics.shed.Inc()
+	}
+	s.fail(req, f.outcome(), f)
 }
 
 // getFromCache gets the answer from the cache, in the form and a coding that the request

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -95,17 +96,26 @@ func (rp *reply) appendTo(b []byte, date string, head bool) (joined, rest []byte
 	return rp.body.join(b)
 }
 
-// respond writes an answer from the cache.
-func (s *Server) respond(req *request) (status, sent int) {
+// respond writes an answer from the cache, unless the client has too many others that it has not read: then it fails with
+// express.ErrUnsent.
+func (s *Server) respond(req *request) error {
 	var rp reply
 	rp.compose(req.in, &req.answer, req.id, req.r.Header["If-None-Match"])
+	hasBody := rp.status != http.StatusNotModified && req.r.Method != http.MethodHead
+	if data := rp.body.data; hasBody {
+		if err := s.cfg.Unsent.Hold(req.clientID(), data); err != nil {
+			return fmt.Errorf("body of %d bytes: %w", len(data), err)
+		}
+		defer s.cfg.Unsent.Release(data)
+	}
 	req.route.settings.limiter.describe(&rp.head, &req.allowed)
 	rp.head.setOn(req.w.Header())
+	req.status = rp.status
 	req.begin(rp.status)
-	if rp.status == http.StatusNotModified || req.r.Method == http.MethodHead {
-		return rp.status, 0
+	if hasBody {
+		req.sent = rp.body.writeTo(req.w)
 	}
-	return rp.status, rp.body.writeTo(req.w)
+	return nil
 }
 
 // wrapped is a body with what stands around it for this request alone: a JSONP call,

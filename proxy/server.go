@@ -42,6 +42,8 @@ type Config struct {
 	Calls func(api, host string) func(err error, took time.Duration)
 	// Transfers limits the requests at the origins of APIs (see through.Settings); nil means no limit.
 	Transfers *clients.Limit
+	// Unsent limits the memory of responses that clients let wait; nil means no limit.
+	Unsent *express.Unsent
 	// Ended is called when a connection is closed that a handler has taken over from net/http; nil means that nobody counts it.
 	Ended func(net.Conn)
 	// Replay: responses are recorded samples, which pages say.

@@ -338,7 +338,7 @@ func dependencies() map[string][]string {
 		},
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"metrics/words"},
-		"proxy/express":     {"metrics", "metrics/words", "proxy/uri"},
+		"proxy/express":     {"cache/clients", "metrics", "metrics/words", "proxy/uri"},
 		"cache/web":         {"cache/clients", "cache/durable", "cache/entry", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
 		"proxy/uri": {"metrics/words"}, "proxy/through": {"cache/clients", "cache/web", "proxy/uri", "proxy/express", "upstreams/host", "upstreams/lib/redact"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},

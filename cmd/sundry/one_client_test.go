@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -349,6 +350,52 @@ func TestSlowReadersLeaveMemory(t *testing.T) {
 		resp, _ := getFrom(t, bystander, p.public, "/small")
 		return strings.HasPrefix(resp.Header.Get("Cache-Status"), "sundry; hit")
 	})
+}
+
+// TestSlowReadersOfOneClient: stored responses that it lets wait are in memory for a quarter of that of the cache, whether or not they are
+// stored any more. Others get theirs.
+func TestSlowReadersOfOneClient(t *testing.T) {
+	t.Parallel()
+	const length, share = 8 << 20, 64 << 20 / 4
+	body := strings.Repeat("0123456789abcdef", length/16)
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=600")
+		w.Header().Set("Content-Length", strconv.Itoa(length))
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(origin.Close)
+	for name, fields := range map[string]string{"fast path": "", "net/http": "Range: bytes=0-\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serveWith(t, map[string]string{"SUNDRY_CACHE_MEMORY": "64MiB"}, "--to", origin.URL)
+			var slow []kept
+			for i := range 12 {
+				path := fmt.Sprint("/", i)
+				getFrom(t, bystander, p.public, path) // so that it is stored
+				slow = append(slow, dialFrom(t, attacker, p.public))
+				fmt.Fprintf(slow[i], "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", path, fields)
+				if _, err := slow[i].answers.Peek(1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, got := getFrom(t, bystander, p.public, "/0"); len(got) != length {
+				t.Errorf("a bystander gets %d bytes", len(got))
+			}
+			whole := 0
+			for _, k := range slices.Backward(slow) { // those that began first hold the memory until the end
+				resp, err := http.ReadResponse(k.answers, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n, _ := io.Copy(io.Discard, resp.Body); n == length {
+					whole++
+				}
+			}
+			if whole == 0 || whole*length > share {
+				t.Errorf("one client gets %d bodies of %d bytes, which it does not read", whole, length)
+			}
+		})
+	}
 }
 
 // TestLongKeysInRedis: a URL as long as can be sent takes no more memory of Redis than another one.

@@ -179,7 +179,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 		s.log.Warn("pictures are too large to cache", "which", line.Error())
 	}
 	s.front, err = proxy.New(proxy.Config{
-		Transfers: listener.Origins(), Ended: func(conn net.Conn) { s.listener.Ended(conn) },
+		Transfers: listener.Origins(), Unsent: express.NewUnsent(s.memory()), Ended: func(conn net.Conn) { s.listener.Ended(conn) },
 		Fleet: s.fleet(), Status: s.statusStore(), Cache: s.cache, Store: s.store, Dial: s.cmd.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Languages: languages(s.config), Replay: s.cmd.Replay, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
 		Recorded: func(of *catalog.Catalog) []*fixtures.Case {
 			cases, _ := casesFor(of, s.config.Catalog) // what is wrong with the others, check says

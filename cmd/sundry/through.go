@@ -49,9 +49,12 @@ func (s *server) readInputs(c *config.Config) (*inputs, error) {
 	return in, misconfigured(err)
 }
 
+// memory is for the cache, in bytes.
+func (s *server) memory() int64 { return cmp.Or(int64(s.config.Cache.Memory), cache.DefaultMemory) }
+
 // shareMemory divides the memory for the cache between the near tier and the store of APIs.
 func (s *server) shareMemory() (near, store int64) {
-	all := cmp.Or(int64(s.config.Cache.Memory), cache.DefaultMemory)
+	all := s.memory()
 	switch {
 	case s.cmd.To != "":
 		near = cache.MinMemory

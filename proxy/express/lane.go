@@ -19,7 +19,9 @@ type Config struct {
 	Answerer Answerer
 	// Fields names the header fields that the Answerer reads. It reads no other, so
 	// that an answer may depend on these alone.
-	Fields     []string
+	Fields []string
+	// Unsent limits the memory of answers that clients let wait; nil means no limit.
+	Unsent     *Unsent
 	Registerer prometheus.Registerer // nil: the metrics are registered nowhere
 	// Panics catches those of answering, and of the reads that net/http makes beside a
 	// request.
@@ -32,6 +34,7 @@ type Lane struct {
 	fields    *fieldTable
 	metrics   *laneMetrics
 	panics    *panics.Catcher
+	unsent    *Unsent
 	exchanges sync.Pool // of *exchange
 	epoch     time.Time // instants count from here
 	draining  atomic.Bool
@@ -46,7 +49,7 @@ func New(c Config) (*Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lane{answerer: c.Answerer, panics: c.Panics, fields: fields, epoch: time.Now(), conns: map[*conn]struct{}{}, metrics: newMetrics(c.Registerer)}
+	l := &Lane{answerer: c.Answerer, panics: c.Panics, unsent: c.Unsent, fields: fields, epoch: time.Now(), conns: map[*conn]struct{}{}, metrics: newMetrics(c.Registerer)}
 	l.exchanges.New = func() any { return newExchange(fields) }
 	return l, nil
 }

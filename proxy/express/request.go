@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/metrics/words"
 )
 
@@ -61,4 +62,6 @@ type Response struct {
 	// Body, unless it is nil, follows Buf in the answer. A large one is not copied: it
 	// must never be changed.
 	Body []byte
+	// Client gets the answer.
+	Client clients.ID
 }

@@ -152,7 +152,7 @@ func (c *conn) giveUp(err error) {
 // next arrives then.
 func (c *conn) write(x *exchange) error {
 	r := &x.response
-	head, body := r.Buf, r.Body
+	head, body, whole := r.Buf, r.Body, r.Body
 	r.Buf, r.Body = head[:0], nil
 	if len(head) > 0 {
 		n, err := c.socket.send(head, body)
@@ -165,6 +165,10 @@ func (c *conn) write(x *exchange) error {
 	if len(head)+len(body) == 0 {
 		return nil
 	}
+	if err := c.lane.unsent.Hold(r.Client, whole); err != nil {
+		return err
+	}
+	defer c.lane.unsent.Release(whole)
 	err := c.writeSlowly(head, body)
 	x.head.request.Arrived = time.Now()
 	return err

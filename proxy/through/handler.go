@@ -15,6 +15,7 @@ import (
 	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/proxy/express"
 	"sundry/proxy/uri"
 )
 
@@ -40,6 +41,8 @@ type Settings struct {
 	// Transfers limits the requests at origins, from before they are sent until their responses, or tunnels, have ended. Each
 	// may take a file descriptor. nil means no limit.
 	Transfers *clients.Limit
+	// Unsent limits the memory of stored bodies that clients let wait; nil means no limit.
+	Unsent *express.Unsent
 	// Fail answers a request with an error of this service's own; nil: in a line of text.
 	Fail func(w http.ResponseWriter, r *http.Request, id string, f *Failure)
 	// Most is the size in bytes of the largest body that is kept. Larger ones are shared while they arrive.

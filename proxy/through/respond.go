@@ -19,18 +19,35 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// respond answers the caller: with 304, with a range, or whole, as its request says.
+// respond answers the caller, whose client may have too many answers that it has not read.
 func (c *call) respond(a *answer) {
-	if a.err != nil {
+	switch {
+	case a.err != nil:
 		c.failOrigin(a)
 		return
+	case a.spool == nil && c.r.Method != http.MethodHead && !c.notModified(a.object):
+		if err := c.Unsent.Hold(c.client, a.object.Body); err != nil {
+			c.failOrigin(&answer{err: err, status: a.status})
+			return
+		}
+		defer c.Unsent.Release(a.object.Body)
 	}
+	c.respondWith(a)
+}
+
+// notModified reports whether 304 answers the request.
+func (c *call) notModified(o *web.Object) bool {
+	return o.Status == http.StatusOK && web.NotModified(c.r.Header, &o.Response)
+}
+
+// respondWith answers with 304, with a range, or with the whole, as the request says.
+func (c *call) respondWith(a *answer) {
 	o, h := a.object, c.w.Header()
 	c.w.Cache, c.w.Age = a.status, o.Age(c.now())
 	c.setHeader(a)
 	wanted, ranged := web.WantedRange(c.r.Header)
 	switch {
-	case o.Status == http.StatusOK && web.NotModified(c.r.Header, &o.Response):
+	case c.notModified(o):
 		web.ForNotModified(h)
 		c.w.WriteHeader(http.StatusNotModified)
 	case o.Part != nil && ranged:
@@ -167,8 +184,16 @@ func (c *call) stream(s *web.Spool, from, n int64, p *pace) (at int64, err error
 	s.Hold()
 	defer s.Release()
 	control := http.NewResponseController(&c.w)
+	var stored []byte
+	defer func() { c.Unsent.Release(stored) }()
 	for at = from; n < 0 || at < from+n; {
 		b, wait, err := s.Next(at)
+		if body := s.Stored(); stored == nil && body != nil {
+			if err := c.Unsent.Hold(c.client, body); err != nil {
+				return at, err
+			}
+			stored = body
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return at, nil
@@ -260,6 +285,8 @@ func (c *call) failOrigin(a *answer) {
 	switch {
 	case errors.Is(a.err, ErrShed):
 		f.Err = ErrShed
+	case errors.Is(a.err, express.ErrUnsent):
+		f.Err = express.ErrUnsent
 	case isQuota:
 		f.Err, f.RetryAfter = ErrThrottled, throttled.Wait.Truncate(time.Second)+time.Second
 	case errors.Is(a.err, host.ErrRejected):
