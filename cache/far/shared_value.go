@@ -112,8 +112,9 @@ func (v *SharedValue) Repair(ctx context.Context, damaged, value []byte) (bool, 
 // Damaged is the key under which Repair keeps what was damaged.
 func (v *SharedValue) Damaged() string { return v.sibling("damaged") }
 
-// sibling is a key in the same slot of a Cluster; the prefix of the tier has no braces.
-func (v *SharedValue) sibling(name string) string { return "{" + v.key + "}:" + name }
+// sibling is a key in the same slot of a Cluster, because the key of the value is its hash tag. It has the prefix of all keys, to which a
+// user of Redis may be restricted.
+func (v *SharedValue) sibling(name string) string { return keyPrefix + name + ":{" + v.key + "}" }
 
 // Watch calls changed once it is subscribed, after every change, and when it is
 // subscribed again after an outage, during which changes may have been missed; and lost

@@ -120,7 +120,7 @@ func TestDamagedSettingsAreRepaired(t *testing.T) {
 			if n := late.maxAge("/api/own"); n > 90 {
 				t.Errorf("max-age=%d", n)
 			}
-			if reply := redis.Must("TYPE {sundry:settings}:damaged"); strings.Contains(reply, "none") {
+			if reply := redis.Must("TYPE sundry:damaged:{sundry:settings}"); strings.Contains(reply, "none") {
 				t.Error("what stood there is gone")
 			}
 			if n := one.metric("sundry_settings_repairs_total") + late.metric("sundry_settings_repairs_total"); n != 1 {
