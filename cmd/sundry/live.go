@@ -23,7 +23,7 @@ import (
 func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
-		store = s.far.SharedValue("settings")
+		store = s.mirrored("settings", s.config.State, live.Sequence)
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
@@ -36,7 +36,7 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 		Catalog: s.front.Catalog, History: s.front.History, Status: s.front.Status, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.autopilot.Status, Replicator: s.replicator, Log: s.log,
 		Reload:        func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
 		ReloadFailure: s.reloadFailure, Declaration: s.declaration, Grafana: s.grafana, Store: s.store, Resolve: s.front.APIOf, Foresee: s.front.Foresee, Public: s.front, PublicPath: s.config.BasePath,
-		Persistent: s.far != nil || s.config.State != "",
+		Persistent: s.persists,
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,
 			"config": s.config.File, "catalog": s.config.Catalog,
@@ -47,10 +47,25 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 // statusStore is where the record of the status is kept: in Redis, or else beside the snapshot or the settings; without
 // any of them in memory.
 func (s *server) statusStore() status.Store {
+	file := s.fileBeside(".status")
 	if s.far != nil {
-		return s.far.SharedValue("status")
+		return s.mirrored("status", file, func(record []byte) int64 { return min(int64(len(record)), 1) }) // instances add to what is there
 	}
-	return &live.File{Path: s.fileBeside(".status")}
+	return &live.File{Path: file}
+}
+
+// mirrored is a value that the fleet shares in Redis, with a copy in a file; "" for none.
+func (s *server) mirrored(name, file string, sequence func([]byte) int64) live.Store {
+	shared := s.far.SharedValue(name)
+	if file == "" {
+		return shared
+	}
+	return &live.Mirror{Store: shared, Path: file, Sequence: sequence, Log: s.log}
+}
+
+// persists reports whether what operators change outlives a restart of this program, and of Redis.
+func (s *server) persists(ctx context.Context) bool {
+	return s.config.State != "" || s.far != nil && s.far.Persists(ctx)
 }
 
 // declaration is the file of an endpoint in force.

@@ -48,7 +48,7 @@ func (s *server) markByFleetAtLast(ctx context.Context) {
 
 // markByFleet reports whether there is no use in trying again.
 func (s *server) markByFleet(ctx context.Context) bool {
-	secret, err := logmarks.OfFleet(ctx, s.far)
+	secret, err := logmarks.OfFleet(ctx, s.far, s.fileBeside(".marks"))
 	if err != nil && !errors.Is(err, logmarks.ErrDamaged) {
 		return false
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,5 +73,70 @@ func TestAFleetHasTheSameMarks(t *testing.T) {
 	two.end()
 	if later := start().markOf("/api/own?id=1"); later != first {
 		t.Errorf("%s, later %s", first, later)
+	}
+}
+
+// TestWhatOperatorsChangeOutlivesRedis: settings, the record of the status and the secret of marks come back from their files after Redis
+// has lost them while no instance ran. A Redis with older settings gets the newer ones.
+func TestWhatOperatorsChangeOutlivesRedis(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	up := newEditions(t)
+	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state.json")
+	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
+	start := func() *instance {
+		return serveWith(t, marking(), "--catalog", dir, "--redis", patient(redis.URL()), "--state", state)
+	}
+	change := func(p *instance, ttl string) {
+		p.mustAsk(http.MethodPut, "endpoints/own/cache", `{"set":{"ttl":"`+ttl+`"}}`)
+	}
+	one := start()
+	change(one, "90s")
+	one.mustAsk(http.MethodPost, "upstreams/"+strings.TrimPrefix(up.URL, "http://"), `{"do":"closed"}`)
+	mark := one.markOf("/api/own?id=1")
+	one.end()
+	redis.Restart()
+	two := start()
+	if got := two.markOf("/api/own?id=1"); got != mark {
+		t.Errorf("the mark is %s, before the restart %s", got, mark)
+	}
+	if n := two.maxAge("/api/own?id=2"); n > 90 {
+		t.Errorf("max-age=%d", n)
+	}
+	if audit := fmt.Sprint(two.mustAsk(http.MethodGet, "audit", "")); !strings.Contains(audit, "closed") {
+		t.Errorf("the hold is lost: %s", audit)
+	}
+	if length := redis.Must("STRLEN sundry:status"); length == ":0\r\n" {
+		t.Error("the record of the status is lost")
+	}
+	redis.Must("COPY sundry:settings backup")
+	change(two, "30s")
+	two.end()
+	redis.Must("COPY backup sundry:settings REPLACE")
+	if n := start().maxAge("/api/own?id=3"); n > 30 {
+		t.Errorf("after an older backup: max-age=%d", n)
+	}
+}
+
+// TestPersistence: the console says that changes last only where they are in a file, or Redis writes to its disk.
+func TestPersistence(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	lasting := func(args ...string) any {
+		p := serveWith(t, onlyIn(t, "sfz"), args...)
+		defer p.end()
+		return p.mustAsk(http.MethodGet, "overview", "")["lasting"]
+	}
+	state := filepath.Join(t.TempDir(), "state.json")
+	for want, args := range map[bool][][]string{false: {{}, {"--redis", redis.URL()}}, true: {{"--state", state}, {"--redis", redis.URL(), "--state", state}}} {
+		for _, a := range args {
+			if got := lasting(a...); got != want {
+				t.Errorf("%v: %v", a, got)
+			}
+		}
+	}
+	redis.Must("CONFIG SET appendonly yes")
+	if got := lasting("--redis", redis.URL()); got != true {
+		t.Errorf("with AOF: %v", got)
 	}
 }

@@ -226,13 +226,16 @@ func TestComposeNeedsEachOtherInTheRightState(t *testing.T) {
 	}
 }
 
-func TestComposeRedisKeepsNothing(t *testing.T) {
+func TestComposeRedisKeepsSettings(t *testing.T) {
 	p := compose(t)
 	command := strings.Join(p.Services["redis"].Command, " ")
-	for _, want := range []string{"--save  ", "--appendonly no", "--maxmemory 256mb", "--maxmemory-policy allkeys-lru"} {
+	for _, want := range []string{"--save  ", "--appendonly yes", "--maxmemory 256mb", "--maxmemory-policy volatile-lru"} {
 		if !strings.Contains(command, want) {
 			t.Errorf("no %q in %q", want, command)
 		}
+	}
+	if v := p.Services["redis"].Volumes; len(v) != 1 || v[0].Type != "volume" || v[0].Target != "/data" {
+		t.Errorf("the log of writes is lost with the container: %v", v)
 	}
 	if net := p.Networks["store"]; !net.Internal {
 		t.Error("Redis has a way out")

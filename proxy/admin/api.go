@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,8 +55,8 @@ type System struct {
 	ReloadFailure func() *ReloadFailure
 	// About this instance: version, listeners, and the like.
 	About map[string]any
-	// Persistent means that settings survive a restart.
-	Persistent bool
+	// Persistent reports whether settings outlive a restart, also of Redis.
+	Persistent func(context.Context) bool
 	// Declaration returns the YAML file that an endpoint was compiled from.
 	Declaration func(endpoint string) (yaml []byte, ok bool)
 	// Grafana returns the address of the Grafana that has the dashboards, without a slash at the
@@ -199,8 +200,8 @@ func parseFor(s string) (time.Duration, error) {
 	return d, nil
 }
 
-func (a *api) overview(*http.Request) (any, error) {
-	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "cache_settings": catalog.LiveNames()}
+func (a *api) overview(r *http.Request) (any, error) {
+	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent(r.Context()), "cache_settings": catalog.LiveNames()}
 	maps.Copy(v, a.About)
 	if a.Grafana != nil {
 		v["grafana"] = a.Grafana()

@@ -3,6 +3,7 @@
 package logmarks
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -20,12 +21,13 @@ type Secret = [proxy.MarkSecretBytes]byte
 // ErrDamaged is returned for a secret that is none, and is left as it is.
 var ErrDamaged = fmt.Errorf("expected a secret of %d hexadecimal digits", 2*proxy.MarkSecretBytes)
 
-// OfFleet returns the secret that the first instance has written to Redis.
-func OfFleet(ctx context.Context, tier *far.Tier) (Secret, error) {
+// OfFleet returns the secret that the first instance has written to Redis, and keeps a copy in a file, from which it comes if Redis has
+// lost it; "" for no file.
+func OfFleet(ctx context.Context, tier *far.Tier, file string) (Secret, error) {
 	shared := tier.SharedValue("marks")
 	text, err := shared.Load(ctx)
 	if err == nil && text == nil {
-		if _, err = shared.CompareAndSwap(ctx, nil, newSecret()); err == nil {
+		if _, err = shared.CompareAndSwap(ctx, nil, copied(file)); err == nil {
 			text, err = shared.Load(ctx) // another instance may have been faster
 		}
 	}
@@ -36,7 +38,22 @@ func OfFleet(ctx context.Context, tier *far.Tier) (Secret, error) {
 	if err != nil {
 		return secret, fmt.Errorf("marks in Redis: %w; remove it", err)
 	}
-	return secret, nil
+	if file != "" && !bytes.Equal(copied(file), text) {
+		err = durable.WriteFile(file, text)
+	}
+	return secret, err
+}
+
+// copied returns the secret of a file, or else a new one.
+func copied(file string) []byte {
+	text, err := durable.ReadFile(file)
+	if err == nil {
+		_, err = parse(text)
+	}
+	if err != nil {
+		return newSecret()
+	}
+	return text
 }
 
 // OfFile returns the secret in a file, which is written unless it is there.
