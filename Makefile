@@ -60,6 +60,8 @@ fuzz:
 	go test -run xxx -fuzz FuzzStraight -fuzztime 10s -fuzzminimizetime 1x ./upstreams/jq
 	go test -run xxx -fuzz FuzzDecode -fuzztime 10s ./upstreams/lib/plainjson
 	go test -run xxx -fuzz FuzzEncode -fuzztime 10s ./upstreams/lib/plainjson
+	go test -run xxx -fuzz FuzzJSONStaysValid -fuzztime 10s ./upstreams/lib/redact
+	go test -run xxx -fuzz FuzzRedactor -fuzztime 10s ./upstreams/lib/redact
 	go test -run xxx -fuzz FuzzPage -fuzztime 10s ./upstreams/httpsource
 	go test -run xxx -fuzz FuzzAgainstNoCache -fuzztime 10s -fuzzminimizetime 1x ./proxy/through
 	go test -run xxx -fuzz FuzzFieldValue -fuzztime 10s ./proxy

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -28,8 +27,8 @@ func needlesOf(texts []string) []needle {
 // decoded returns a text, and what it is the escaped form or the base64 of.
 func decoded(text string) []string {
 	all := []string{text}
-	if plain, err := url.PathUnescape(text); err == nil && plain != text {
-		all = append(all, plain)
+	if plain, escaped := (&layer{text: text}).unescape(); escaped {
+		all = append(all, plain.text)
 	}
 	if plain, err := base64.StdEncoding.DecodeString(text); err == nil && len(plain) >= DerivedMin && utf8.Valid(plain) {
 		all = append(all, string(plain))
@@ -41,12 +40,13 @@ func decoded(text string) []string {
 // any offset of an encoded text, and its hashes. Of a secret shorter than DerivedMin only the secret
 // itself is searched for; one shorter than SecretMin is not searched for.
 func formsOf(secret string) []needle {
-	if len(secret) < SecretMin {
+	text := strings.TrimLeft(joined(secret), " \t")
+	if len(text) < SecretMin {
 		return nil
 	}
-	plain := []string{secret}
-	if strings.Contains(secret, " ") {
-		plain = append(plain, strings.ReplaceAll(secret, " ", "+"))
+	plain := []string{text}
+	if strings.Contains(text, " ") {
+		plain = append(plain, strings.ReplaceAll(text, " ", "+"))
 	}
 	var forms []needle
 	for _, text := range plain {
@@ -110,7 +110,7 @@ func withParts(secret string) []string {
 // partsOf returns the credentials in an address, the password behind a user and those behind a scheme, and long texts between
 // separators, such as the values of cookies.
 func partsOf(text string) (parts []string) {
-	separators := ` ;,&=:"`
+	separators := " ;,&=:\"\r\n"
 	if a, ok := parseAddress(text); ok {
 		parts = a.credentials()
 		text, separators = a.path+"?"+a.query, "/?&=" // the host is none

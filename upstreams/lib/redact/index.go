@@ -1,6 +1,8 @@
 package redact
 
-// needle is what a text is searched for, in lower case.
+import "strings"
+
+// needle is what a text is searched for, in lower case and without line breaks.
 type needle struct {
 	text string
 	word bool // it counts only where neither a letter nor a digit is beside it
@@ -33,28 +35,34 @@ func indexOf(needles []needle) *index {
 // hashOf is the hash of the last prefix bytes of a window.
 func hashOf(window uint32) uint16 { return uint16((window << 8) * 2654435761 >> 16) }
 
-// mark notes which bytes of the original text, of that length, belong to a secret; nil means none.
+// mark notes which bytes of the original text, of that length, belong to a secret; nil means none. Line breaks are skipped: base64 has
+// them anywhere.
 func (x *index) mark(l *layer, length int, secret []bool) []bool {
 	var ends map[*needle]int // of the last occurrence of those that were found
-	window := uint32(0)
-	for end := range len(l.text) {
-		window = window<<8 | uint32(lower(l.text[end]))
-		start, i := hashOf(window), end-prefix+1
-		if x.starts[start/64]&(1<<(start%64)) == 0 || i < 0 {
+	window, last := uint32(0), [prefix]int{-1, -1, -1}
+	for i := skipBreak(l.text, 0); i < len(l.text); i = skipBreak(l.text, i+1) {
+		window = window<<8 | uint32(lower(l.text[i]))
+		last = [prefix]int{last[1], last[2], i}
+		start, from := hashOf(window), last[0]
+		if x.starts[start/64]&(1<<(start%64)) == 0 || from < 0 {
 			continue
 		}
 		for _, n := range x.needles[start] {
-			if i < ends[n] || !n.isAt(l.text, i) {
+			if from < ends[n] {
+				continue
+			}
+			end, found := n.find(l.text, from)
+			if !found {
 				continue
 			}
 			if ends == nil {
 				ends = map[*needle]int{}
 			}
-			ends[n] = i + len(n.text)
+			ends[n] = end
 			if secret == nil {
 				secret = make([]bool, length)
 			}
-			for j := l.offset(i); j < l.offset(ends[n]); j++ {
+			for j := l.offset(from); j < l.offset(end); j++ {
 				secret[j] = true
 			}
 		}
@@ -62,19 +70,55 @@ func (x *index) mark(l *layer, length int, secret []bool) []bool {
 	return secret
 }
 
-// isAt reports whether the needle is in a text at an offset.
-func (n *needle) isAt(text string, at int) bool {
-	end := at + len(n.text)
-	if end > len(text) {
-		return false
+// find reports whether the needle is in a text at an offset, and where it ends there. Of a text that was cut, its beginning is enough.
+func (n *needle) find(text string, at int) (end int, found bool) {
+	if n.word && at > 0 && isAlphanumeric(text[at-1]) {
+		return 0, false
 	}
+	end = at
 	for i := range len(n.text) {
-		if lower(text[at+i]) != n.text[i] {
-			return false
+		next := skipBreak(text, end)
+		if next == len(text) || lower(text[next]) != n.text[i] {
+			return end, i >= SecretMin && isCut(text, next)
 		}
+		end = next + 1
 	}
-	return !n.word || (at == 0 || !isAlphanumeric(text[at-1])) && (end == len(text) || !isAlphanumeric(text[end]))
+	return end, !n.word || end == len(text) || !isAlphanumeric(text[end])
 }
+
+// isCut reports whether a text says that it was cut at an offset, by an ellipsis. Before that, an escape may have been cut in two.
+func isCut(text string, at int) bool {
+	if i := strings.LastIndexAny(text[max(at-longestReference, 0):min(at+1, len(text))], escapes); i >= 0 {
+		i += max(at-longestReference, 0)
+		at = max(at, i+halfEscape(text[i:]))
+	}
+	rest := strings.TrimPrefix(text[at:], " ")
+	return strings.HasPrefix(rest, ellipsis) || strings.HasPrefix(rest, "...") || at > 0 && strings.HasPrefix(text[at-1:], "...")
+}
+
+// skipBreak returns the offset behind the line breaks at an offset, and behind the blanks with which the next line begins.
+func skipBreak(text string, at int) int {
+	if at >= len(text) || !isBreak(text[at]) {
+		return at
+	}
+	for at < len(text) && (isBreak(text[at]) || isBlank(text[at])) {
+		at++
+	}
+	return at
+}
+
+// joined returns a text without what skipBreak skips.
+func joined(text string) string {
+	var b strings.Builder
+	for i := skipBreak(text, 0); i < len(text); i = skipBreak(text, i+1) {
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+func isBreak(c byte) bool { return c == '\n' || c == '\r' }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // lower is the lower case of an ASCII letter. It leaves other bytes as they are, so that offsets stay the same.
 func lower(c byte) byte {

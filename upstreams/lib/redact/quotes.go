@@ -28,7 +28,7 @@ func WithoutQuotes(err error) error {
 const longestQuoted = 1 << 10
 
 func unquoted(text string) string {
-	text = text[:min(len(text), longestQuoted)]
+	text = Truncate(text, longestQuoted)
 	if before, _, ok := strings.Cut(text, malformedLine); ok {
 		text = before + malformedLine
 	}

@@ -1,13 +1,15 @@
 // Package redact makes text fit to be shown: it replaces secrets with three asterisks, and escapes what
-// would control a terminal. A secret is found in any case, percent-encoded, escaped as in JSON, in
-// base64, and as a hash of itself.
+// would control a terminal. A secret is found in any case, percent-encoded, escaped as in JSON or HTML, in
+// base64, also with line breaks, in hexadecimal digits, and as a hash of itself.
 package redact
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bounds of redaction, in bytes.
@@ -57,7 +59,8 @@ func (r *Redactor) With(texts []string) *Redactor {
 	return more
 }
 
-// Text returns the text with each secret replaced.
+// Text returns the text with each secret replaced. Where a text was cut, which an ellipsis marks, the beginning of one is
+// replaced as well.
 func (r *Redactor) Text(s string) string {
 	if r == nil || s == "" {
 		return s
@@ -72,7 +75,27 @@ func (r *Redactor) Text(s string) string {
 	if secret == nil {
 		return s
 	}
+	markEscapes(s, secret)
 	return mask(s, secret)
+}
+
+// Beginning is Text for the beginning of a text that was cut, or not read to its end, without saying so.
+func (r *Redactor) Beginning(s string) string {
+	return strings.TrimSuffix(r.Text(s+ellipsis), ellipsis)
+}
+
+// markEscapes has each escape replaced of which a part is to be: the rest would mean something else.
+func markEscapes(s string, secret []bool) {
+	for i := firstEscape(s); i < len(s); {
+		var char [utf8.UTFMax]byte
+		_, size := unescapeChar(s[i:], char[:])
+		if slices.Contains(secret[i:i+size], true) {
+			for j := i; j < i+size; j++ {
+				secret[j] = true
+			}
+		}
+		i += size
+	}
 }
 
 // mask replaces each run of secret bytes with three asterisks.
@@ -155,13 +178,9 @@ func (r *Redactor) Err(err error) error {
 	if c, ok := err.(causer); ok { // not errors.As: a wrapped one is part of the text of the error around it
 		return c.WithCause(r.Err)
 	}
-	text := Truncate(err.Error(), ErrorTextMax)
-	clean := r.Text(text)
+	clean := r.Text(Truncate(err.Error(), ErrorTextMax))
 	if clean == err.Error() {
 		return err
-	}
-	if len(text) > ErrorTextMax { // a secret may have been cut in two at the end
-		clean = Truncate(clean, ErrorTextMax/2)
 	}
 	return &redactedError{clean, err}
 }
@@ -177,6 +196,9 @@ func (e *redactedError) Error() string { return e.text }
 // Unwrap returns the original error, to be classified. Its text has secrets.
 func (e *redactedError) Unwrap() error { return e.err }
 
+// ellipsis marks where a text was cut. A text that may have a secret must not be cut without one: see Text.
+const ellipsis = "…"
+
 // Truncate cuts a text to at most limit bytes, never inside a character, and
 // appends an ellipsis if anything was cut off.
 func Truncate(s string, limit int) string {
@@ -186,5 +208,5 @@ func Truncate(s string, limit int) string {
 	for limit > 0 && s[limit]&0xC0 == 0x80 {
 		limit--
 	}
-	return s[:limit] + "…"
+	return s[:limit] + ellipsis
 }

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"bytes"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,35 +42,3 @@ func (s *Set) Redactor() *Redactor {
 
 // Text returns a text of others as it may be shown: without secrets, and printable.
 func (s *Set) Text(text string) string { return Printable(s.Redactor().Text(text)) }
-
-// JSON returns a JSON document as it may be shown. Names and numbers of fields keep their form: only what stands between
-// quotation marks is changed.
-func (s *Set) JSON(document []byte) []byte {
-	out := make([]byte, 0, len(document))
-	for {
-		start := bytes.IndexByte(document, '"')
-		if start < 0 {
-			return append(out, document...)
-		}
-		start++
-		end := start + endOfString(document[start:])
-		out = append(append(out, document[:start]...), s.Text(string(document[start:end]))...)
-		if end == len(document) {
-			return out
-		}
-		out, document = append(out, '"'), document[end+1:]
-	}
-}
-
-// endOfString returns the length of a JSON string up to its closing quotation mark.
-func endOfString(b []byte) int {
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(b)
-}
