@@ -52,6 +52,8 @@ type Environment struct {
 	Secret func(name string) (string, bool)
 	// Hidden are the values that Secret has returned, but for those that may be shown.
 	Hidden *redact.Set
+	// HiddenOf are those of APIs, by the names of the APIs. A secret that a reload replaces stays: responses may still echo it.
+	HiddenOf redact.Sets
 	// GeoFile is the operator's databases of addresses; nil for none. A catalog keeps
 	// those that it was compiled with.
 	GeoFile geoip.DB

@@ -44,8 +44,8 @@ type API struct {
 	// long a connection may be idle after a change of the protocol.
 	Connect, Head, Idle, Tunnel time.Duration
 	KeepAlive                   bool
-	// hidden redacts what only this service and the API know.
-	hidden *redact.Redactor
+	// hidden is what only this service and the API know, also that of former files of the API.
+	hidden *redact.Set
 	// File it came from.
 	File        string
 	declaration string // to tell whether it has changed
@@ -287,15 +287,17 @@ func (a *API) hide(secrets map[string]string, sent *fieldChanges, env *upstreams
 			hidden = append(hidden, v.Value)
 		}
 	}
-	a.hidden = redact.New(hidden...)
-	if env != nil {
-		env.Hidden.Add(hidden...)
+	if env == nil {
+		return // nothing is served
 	}
+	a.hidden = env.HiddenOf.Of(a.Name)
+	a.hidden.Add(hidden...)
+	env.Hidden.Add(hidden...)
 }
 
 // Received makes the changes to the fields of a response of the API, which may echo the secrets that it was sent: no client gets them.
 func (a *API) Received(h http.Header) {
-	a.hidden.Header(h)
+	a.hidden.Redactor().Header(h)
 	a.Response.Apply(h)
 }
 

@@ -14,6 +14,25 @@ type Set struct {
 	current atomic.Pointer[Redactor]
 }
 
+// Sets holds a set for each name. The zero value is empty. It is safe for concurrent use.
+type Sets struct {
+	mu     sync.Mutex // guards byName
+	byName map[string]*Set
+}
+
+// Of returns the set of a name, the same each time.
+func (s *Sets) Of(name string) *Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName == nil {
+		s.byName = map[string]*Set{}
+	}
+	if s.byName[name] == nil {
+		s.byName[name] = &Set{}
+	}
+	return s.byName[name]
+}
+
 // Add adds secrets.
 func (s *Set) Add(secrets ...string) {
 	if s == nil {
