@@ -207,7 +207,7 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 		return
 	}
 	path, _, _ := strings.Cut(rt.handler.PathOf(r), "?") // a query may have secrets
-	attrs := append(make([]slog.Attr, 0, 10), slog.String("id", id), slog.String("endpoint", rt.Name), slog.String("path", path[:min(len(path), loggedPath)]), slog.String("outcome", outcome.String()),
+	attrs := append(make([]slog.Attr, 0, 10), slog.String("id", id), slog.String("endpoint", rt.Name), slog.String("path", upstreams.Shorten(path, loggedPath)), slog.String("outcome", outcome.String()),
 		slog.Int("status", status), slog.Int("bytes", res.Sent), slog.Duration("took", took))
 	if res.Cache.Hit {
 		attrs = append(attrs, slog.Duration("age", res.Age))
@@ -221,7 +221,8 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 	s.writeLine(ctx, level, RequestMessage, attrs)
 }
 
-// loggedPath is how much of a path a line has, in bytes, and loggedCause how much of an error.
+// loggedPath is how many characters of a path a line has, and loggedCause how many of an error. The log hides secrets after that, also
+// where they were cut.
 const (
 	loggedPath  = 200
 	loggedCause = 500

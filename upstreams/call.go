@@ -107,6 +107,9 @@ func (s *Stage) Line(limit int) string {
 
 // Shorten cuts a text after limit runes, and marks the cut with an ellipsis.
 func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
 	if r := []rune(text); len(r) > limit {
 		return string(r[:limit]) + "…"
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"sundry/upstreams/lib/redact"
 )
 
 // Refusal is why a reply is no success: what the judge went by, and what the service said.
@@ -47,8 +49,11 @@ func (r *Refusal) ForBrowsers() bool { return r.Page && forBrowsers.MatchString(
 
 var forBrowsers = regexp.MustCompile(`(?i)just a moment|attention required|access denied|checking your browser|ddos|captcha|verif|security check|log ?in|sign ?in|登录|登陆|验证|访问受限|安全检查`)
 
-// longestSaid is how many runes of a message are kept.
-const longestSaid = 120
+// longestSaid is how many runes of a message are kept, and longestHead how many bytes of a page are searched for its title.
+const (
+	longestSaid = 120
+	longestHead = 64 << 10
+)
 
 // messageNames are the fields in which services say what is wrong, the best first.
 var messageNames = [...]string{"message", "msg", "error_description", "errmsg", "errMsg", "error_msg", "error", "detail", "reason", "info", "tip"}
@@ -73,12 +78,11 @@ func said(body any) string {
 
 // TitleOf is the title of an HTML page; page is false for another text.
 func TitleOf(text []byte) (title string, page bool) {
-	head := text[:min(len(text), 64<<10)]
-	lower := strings.ToLower(string(head[:min(len(head), 1<<10)]))
+	lower := strings.ToLower(string(text[:min(len(text), 1<<10)]))
 	if !strings.Contains(lower, "<html") && !strings.Contains(lower, "<!doctype html") && !strings.Contains(lower, "<head") {
 		return "", false
 	}
-	z := html.NewTokenizer(strings.NewReader(string(head)))
+	z := html.NewTokenizer(strings.NewReader(redact.Truncate(string(text), longestHead)))
 	for inTitle := false; ; {
 		switch z.Next() {
 		case html.ErrorToken:

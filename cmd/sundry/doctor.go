@@ -228,6 +228,6 @@ func printJSON(w *process, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.stdout.Write(b)
+	_, err = unscreened(w.stdout).Write(w.hidden.JSON(b)) // a screen would take the document for a text
 	return err
 }

@@ -195,7 +195,11 @@ func (c *apiCall) print(p *printer, took time.Duration) {
 	list("caching", caching)
 	body := p.w.say("%d bytes", "%d 字节", c.result.Sent)
 	if whole := c.answer.header.Get("Content-Encoding") == "" && (utf8.Valid(c.answer.begun) || len(c.answer.begun) == shownBody); whole && len(c.answer.begun) > 0 {
-		body += "\n    " + strings.ReplaceAll(strings.TrimSuffix(upstreams.Shorten(p.clean(string(c.answer.begun)), longest), "\n"), "\n", "\n    ")
+		text := string(c.answer.begun)
+		if len(text) == shownBody {
+			text += "…" // a secret may have been cut in two
+		}
+		body += "\n    " + strings.ReplaceAll(strings.TrimSuffix(upstreams.Shorten(p.clean(text), longest), "\n"), "\n", "\n    ")
 	}
 	list("body", []string{body})
 }

@@ -47,6 +47,9 @@ func TestTryOfAnAPI(t *testing.T) {
 		case "/v1/picture":
 			_, _ = w.Write([]byte{0x89, 'P', 'N', 'G', 0xff})
 			return
+		case "/v1/echo": // as many keys as are read, and half of one
+			_, _ = w.Write([]byte(strings.Repeat(r.Header.Get("X-Api-Key")[2:], 2*shownBody/len("s3cret-of-weather"))))
+			return
 		case "/v1/wrong":
 			w.WriteHeader(http.StatusTeapot)
 		}
@@ -70,6 +73,7 @@ func TestTryOfAnAPI(t *testing.T) {
 		{"", "/secret", []string{"  caching          not stored because of no-store\n"}, "", ""},
 		{"", "", []string{"/v1/\n", "not stored because nothing says for how long"}, "", ""},
 		{"", "/wrong", []string{"answer 418 I'm a teapot in "}, "", ""},
+		{"", "/echo", []string{" bytes\n    ***…\n"}, "", ""},
 		{"", "/picture", []string{"  body             5 bytes\n"}, "PNG", ""},
 		{"  cache: {body: 10}\n", "/large", []string{"  caching          not stored because the body has more than 10 bytes (cache: body)\n"}, "fresh for", ""},
 		{"", "/broken", []string{"answer 200 OK in "}, "", "weather: "},

@@ -11,6 +11,7 @@ import (
 	"sundry/cache"
 	"sundry/cache/entry"
 	"sundry/metrics/words"
+	"sundry/upstreams/lib/redact"
 )
 
 // entryView is an entry of the near tier.
@@ -109,7 +110,7 @@ func (a *api) entry(r *http.Request) (any, error) {
 	in := languageOf(r)
 	names, bodies := e.FormNamesOf(key), []map[string]any{}
 	for i := range reps {
-		v := bodyView(&reps[i], in.Of(hiddenBecause))
+		v := bodyView(&reps[i], in.Of(hiddenBecause), a.hidden().Redactor())
 		if i < len(names) {
 			v["form"] = names[i]
 		}
@@ -120,12 +121,12 @@ func (a *api) entry(r *http.Request) (any, error) {
 
 // bodyView shows the headers of a body and its beginning, unless hiddenBecause
 // says why not.
-func bodyView(rep *entry.Rep, hiddenBecause string) map[string]any {
+func bodyView(rep *entry.Rep, hiddenBecause string, hidden *redact.Redactor) map[string]any {
 	v := map[string]any{"status": rep.Status, "type": rep.Type, "etag": rep.ETag, "location": rep.Location, "bytes": len(rep.Data)}
 	if hiddenBecause != "" {
 		v["location"], v["preview"] = "", hiddenBecause
 		return v
 	}
-	maps.Copy(v, preview(rep.Type, rep.Data))
+	maps.Copy(v, preview(rep.Type, rep.Data, hidden))
 	return v
 }

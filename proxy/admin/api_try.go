@@ -91,7 +91,7 @@ func (a *api) answerOf(r *http.Request, target string) (any, error) {
 	a.Public.ServeHTTP(w, asked)
 	v := map[string]any{"url": target, "status": w.status, "ms": time.Since(began).Milliseconds(), "bytes": w.length, "headers": w.header}
 	if w.length == int64(w.body.Len()) {
-		maps.Copy(v, preview(w.header.Get("Content-Type"), w.body.Bytes()))
+		maps.Copy(v, preview(w.header.Get("Content-Type"), w.body.Bytes(), a.hidden().Redactor()))
 	}
 	return v, nil
 }

@@ -7,6 +7,8 @@ import (
 	"mime"
 	"strings"
 	"unicode/utf8"
+
+	"sundry/upstreams/lib/redact"
 )
 
 // Bounds of what is shown of a body, in bytes.
@@ -17,8 +19,8 @@ const (
 )
 
 // preview shows a body: the beginning of a text, JSON indented, a picture as base64.
-// "cut" says that there is more; without "preview" and "picture" it cannot be shown.
-func preview(contentType string, body []byte) map[string]any {
+// "cut" says that there is more, and hidden redacts what the cut may have divided; without "preview" and "picture" it cannot be shown.
+func preview(contentType string, body []byte, hidden *redact.Redactor) map[string]any {
 	typ, _, _ := mime.ParseMediaType(contentType)
 	if strings.HasPrefix(typ, "image/") && len(body) <= maxPicturePreview {
 		return map[string]any{"picture": base64.StdEncoding.EncodeToString(body)}
@@ -27,7 +29,10 @@ func preview(contentType string, body []byte) map[string]any {
 		body = indented(body)
 	}
 	if text, ok := beginning(body, maxPreview); ok {
-		return map[string]any{"preview": text, "cut": len(text) < len(body)}
+		if len(text) < len(body) {
+			return map[string]any{"preview": hidden.Beginning(text), "cut": true}
+		}
+		return map[string]any{"preview": text, "cut": false}
 	}
 	return nil
 }

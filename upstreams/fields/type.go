@@ -137,7 +137,7 @@ func nameOf(v any) string {
 		return "null"
 	case string:
 		if r := []rune(v); len(r) > 40 {
-			return fmt.Sprintf("%q and more", string(r[:40]))
+			return fmt.Sprintf("%q", string(r[:40])+"…")
 		}
 		return fmt.Sprintf("%q", v)
 	case []any:

@@ -170,3 +170,27 @@ func TestComputedNumbersAreRedacted(t *testing.T) {
 		}
 	}
 }
+
+// TestCutMessagesShowNoSecret: of a message, or the title of a page, the beginning is shown; a key may be where it is cut.
+func TestCutMessagesShowNoSecret(t *testing.T) {
+	const key = "0123456789abcdefXY"
+	var reply string
+	up := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, reply)
+	})
+	env := environment(t)
+	env.Secret = func(string) (string, bool) { return key, true }
+	s := compile(t, env, "name: one\nsecrets: {key: TEST_KEY}\nhttp: {url: "+up+"/, headers: {X-Key: '{key}'}}\nmap: .", "n")
+	for before := range 2 * len(key) {
+		text := strings.Repeat("x", 120-before) + key
+		for _, reply = range []string{
+			`{"message":"` + text + ` and more"}`, "<html><head><title>" + text + " and more</title>",
+			"<html><head><title>" + strings.Repeat(" ", 64<<10-len("<html><head><title>")-before) + key + " and more</title>", // where the page is cut
+		} {
+			if all := shownOf(t, env, s, map[string]any{"n": "1"}); strings.Contains(all, key[:redact.SecretMin]) {
+				t.Fatalf("%d bytes before the cut: %s", before, all)
+			}
+		}
+	}
+}
