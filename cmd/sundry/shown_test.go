@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"io/fs"
 	stdlog "log"
@@ -59,6 +60,7 @@ func formsOfSecret(secret string) []string {
 		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`), strings.Trim(fmt.Sprintf("%q", secret), `"`),
 		base64.RawStdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
 		strings.TrimRight(base64.RawStdEncoding.EncodeToString([]byte("user:" + secret))[8:], "="), hex.EncodeToString([]byte(secret)),
+		html.EscapeString(secret), strings.ReplaceAll(secret, "/", `\/`),
 	}
 }
 
@@ -96,13 +98,13 @@ func answerEchoing(conn net.Conn) {
 		sent = append(sent, lines...)
 	}
 	plain := strings.Join(sent, " ")
-	all := strings.Join([]string{plain, url.QueryEscape(plain), fmt.Sprintf("%q", plain), base64.StdEncoding.EncodeToString([]byte(plain)), hex.EncodeToString([]byte(plain))}, " ")
+	all := strings.Join([]string{plain, url.QueryEscape(plain), fmt.Sprintf("%q", plain), base64.StdEncoding.EncodeToString([]byte(plain)), hex.EncodeToString([]byte(plain)), html.EscapeString(plain), strings.ReplaceAll(plain, "/", `\/`)}, " ")
 	where := regexp.MustCompile(`/(body|field|malformed|status|reason|redirect|chunk|trailer|short|two|controls)\b`).FindStringSubmatch(r.URL.Path)
 	if where == nil {
 		where = []string{"", "body"}
 	}
 	_, _ = io.WriteString(conn, map[string]string{
-		"body":      "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Type: text/plain\r\n\r\n" + all + escaping,
+		"body":      "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Type: text/plain\r\n\r\n" + inLines(base64.StdEncoding.EncodeToString([]byte(plain))) + all + escaping,
 		"field":     "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nX-Echo: " + all + "\r\nContent-Length: 2\r\n\r\nok",
 		"malformed": "HTTP/1.1 200 OK\r\n" + all + " without a colon " + escaping + "\r\n\r\n",
 		"status":    "HTTP/1.1 " + all + escaping + "\r\n\r\n",
@@ -114,6 +116,15 @@ func answerEchoing(conn net.Conn) {
 		"two":       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nX-Echo: " + all + "\r\nContent-Length: 2\r\n\r\nok",
 		"controls":  "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nX-Title: \u009b2J\u202e\r\nEtag: \"\u202e\"\r\nCache-Tag: a\u202eb\r\nContent-Type: text/plain\u202e\r\nContent-Length: 2\r\n\r\nok",
 	}[where[1]])
+}
+
+// inLines is a text in lines of 20 characters.
+func inLines(text string) string {
+	var b strings.Builder
+	for ; len(text) > 20; text = text[20:] {
+		b.WriteString(text[:20] + "\r\n")
+	}
+	return b.String() + text + "\r\n"
 }
 
 // leaky is a catalog whose APIs and endpoint are at the echoing origin.
@@ -189,10 +200,11 @@ func provoke(t *testing.T, p *instance) {
 func hides(t *testing.T, what, shown string, secrets ...string) {
 	t.Helper()
 	lower := strings.ToLower(shown)
+	lower += " " + strings.NewReplacer("\r\n", "", "\n", "", `\r\n`, "", `\n`, "", " ", "").Replace(lower) // base64 may be in lines
 	for _, secret := range secrets {
 		for _, form := range formsOfSecret(secret) {
 			if i := strings.Index(lower, strings.ToLower(form)); i >= 0 {
-				t.Errorf("%s: %s is shown as %s: …%q…", what, secret, form, shown[max(0, i-80):min(len(shown), i+80)])
+				t.Errorf("%s: %s is shown as %s: …%q…", what, secret, form, lower[max(0, i-80):min(len(lower), i+80)])
 				break
 			}
 		}
