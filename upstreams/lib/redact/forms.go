@@ -40,13 +40,12 @@ func decoded(text string) []string {
 // any offset of an encoded text, and its hashes. Of a secret shorter than DerivedMin only the secret
 // itself is searched for; one shorter than SecretMin is not searched for.
 func formsOf(secret string) []needle {
-	text := strings.TrimLeft(joined(secret), " \t")
-	if len(text) < SecretMin {
+	plain := []string{withoutBlanks(secret)}
+	if len(secret) < SecretMin || len(plain[0]) < prefix {
 		return nil
 	}
-	plain := []string{text}
-	if strings.Contains(text, " ") {
-		plain = append(plain, strings.ReplaceAll(text, " ", "+"))
+	if strings.Contains(secret, " ") {
+		plain = append(plain, withoutBlanks(strings.ReplaceAll(secret, " ", "+")))
 	}
 	var forms []needle
 	for _, text := range plain {

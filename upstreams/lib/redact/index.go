@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// needle is what a text is searched for, in lower case and without line breaks.
+// needle is what a text is searched for, in lower case and without blanks.
 type needle struct {
 	text string
 	word bool // it counts only where neither a letter nor a digit is beside it
@@ -35,12 +35,12 @@ func indexOf(needles []needle) *index {
 // hashOf is the hash of the last prefix bytes of a window.
 func hashOf(window uint32) uint16 { return uint16((window << 8) * 2654435761 >> 16) }
 
-// mark notes which bytes of the original text, of that length, belong to a secret; nil means none. Line breaks are skipped: base64 has
-// them anywhere.
+// mark notes which bytes of the original text, of that length, belong to a secret; nil means none. Blanks are skipped: base64 may
+// have line breaks anywhere, for which others put spaces.
 func (x *index) mark(l *layer, length int, secret []bool) []bool {
 	var ends map[*needle]int // of the last occurrence of those that were found
 	window, last := uint32(0), [prefix]int{-1, -1, -1}
-	for i := skipBreak(l.text, 0); i < len(l.text); i = skipBreak(l.text, i+1) {
+	for i := skipBlanks(l.text, 0); i < len(l.text); i = skipBlanks(l.text, i+1) {
 		window = window<<8 | uint32(lower(l.text[i]))
 		last = [prefix]int{last[1], last[2], i}
 		start, from := hashOf(window), last[0]
@@ -77,7 +77,7 @@ func (n *needle) find(text string, at int) (end int, found bool) {
 	}
 	end = at
 	for i := range len(n.text) {
-		next := skipBreak(text, end)
+		next := skipBlanks(text, end)
 		if next == len(text) || lower(text[next]) != n.text[i] {
 			return end, i >= SecretMin && isCut(text, next)
 		}
@@ -96,29 +96,24 @@ func isCut(text string, at int) bool {
 	return strings.HasPrefix(rest, ellipsis) || strings.HasPrefix(rest, "...") || at > 0 && strings.HasPrefix(text[at-1:], "...")
 }
 
-// skipBreak returns the offset behind the line breaks at an offset, and behind the blanks with which the next line begins.
-func skipBreak(text string, at int) int {
-	if at >= len(text) || !isBreak(text[at]) {
-		return at
-	}
-	for at < len(text) && (isBreak(text[at]) || isBlank(text[at])) {
+// skipBlanks returns the offset behind the blanks and line breaks at an offset.
+func skipBlanks(text string, at int) int {
+	for at < len(text) && isBlank(text[at]) {
 		at++
 	}
 	return at
 }
 
-// joined returns a text without what skipBreak skips.
-func joined(text string) string {
+func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+// withoutBlanks returns a text without what skipBlanks skips.
+func withoutBlanks(text string) string {
 	var b strings.Builder
-	for i := skipBreak(text, 0); i < len(text); i = skipBreak(text, i+1) {
+	for i := skipBlanks(text, 0); i < len(text); i = skipBlanks(text, i+1) {
 		b.WriteByte(text[i])
 	}
 	return b.String()
 }
-
-func isBreak(c byte) bool { return c == '\n' || c == '\r' }
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // lower is the lower case of an ASCII letter. It leaves other bytes as they are, so that offsets stay the same.
 func lower(c byte) byte {

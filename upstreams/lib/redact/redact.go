@@ -1,6 +1,6 @@
 // Package redact makes text fit to be shown: it replaces secrets with three asterisks, and escapes what
 // would control a terminal. A secret is found in any case, percent-encoded, escaped as in JSON or HTML, in
-// base64, also with line breaks, in hexadecimal digits, and as a hash of itself.
+// base64, also with line breaks or spaces, in hexadecimal digits, and as a hash of itself.
 package redact
 
 import (
