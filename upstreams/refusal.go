@@ -82,7 +82,8 @@ func TitleOf(text []byte) (title string, page bool) {
 	if !strings.Contains(lower, "<html") && !strings.Contains(lower, "<!doctype html") && !strings.Contains(lower, "<head") {
 		return "", false
 	}
-	z := html.NewTokenizer(strings.NewReader(redact.Truncate(string(text), longestHead)))
+	head := redact.Truncate(string(text[:min(len(text), longestHead+1)]), longestHead)
+	z := html.NewTokenizer(strings.NewReader(head))
 	for inTitle := false; ; {
 		switch z.Next() {
 		case html.ErrorToken:
