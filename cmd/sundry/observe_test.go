@@ -270,12 +270,12 @@ func TestDashboards(t *testing.T) {
 			if v.Name == "runbook" && v.Query != runbookURL {
 				t.Errorf("%s: the runbook is at %v, want %s", d.file, v.Query, runbookURL)
 			}
-			if v.Type == "query" && v.Datasource.UID != "prometheus" {
+			if v.Type == "query" && v.Datasource.UID != chosenSource {
 				t.Errorf("%s: variable %s: datasource %q", d.file, v.Name, v.Datasource.UID)
 			}
 		}
-		if !slices.Contains(variables, "instance") || !slices.Contains(variables, "endpoint") {
-			t.Errorf("%s: variables %v", d.file, variables)
+		if want := []string{"datasource", "job", "instance", "endpoint"}; len(variables) < len(want) || !slices.Equal(variables[:len(want)], want) {
+			t.Errorf("%s: variables %v, want %v first", d.file, variables, want)
 		}
 		checkLayout(t, d)
 		for _, p := range d.Panels {
@@ -285,6 +285,9 @@ func TestDashboards(t *testing.T) {
 		}
 	}
 }
+
+// chosenSource is the data source that the reader of a dashboard has chosen: that of another Grafana has another uid.
+const chosenSource = "${datasource}"
 
 // checkPanel wants what makes a panel readable by someone who has not made it.
 func checkPanel(t *testing.T, file string, p *panel, sections map[string]string) {
@@ -318,14 +321,30 @@ func checkPanel(t *testing.T, file string, p *panel, sections map[string]string)
 	}
 	refs := map[string]bool{}
 	for _, q := range p.Targets {
-		if q.Expr == "" || refs[q.RefID] || q.Datasource.UID != "prometheus" || p.Datasource.UID != "prometheus" {
+		if q.Expr == "" || refs[q.RefID] || q.Datasource.UID != chosenSource || p.Datasource.UID != chosenSource {
 			bad("query %q: empty, twice, or of another datasource", q.RefID)
 		}
 		refs[q.RefID] = true
+		for _, metric := range unselected(q.Expr) {
+			bad("query %q: %s of all jobs", q.RefID, metric)
+		}
 	}
 	if len(refs) == 0 {
 		bad("no query")
 	}
+}
+
+// selected is a metric of Sundry with its selector, if it has one.
+var selected = regexp.MustCompile(`\b(job:)?sundry_[\w:]+(\{[^}]*\})?`)
+
+// unselected returns the metrics of an expression that are not those of the job that the reader of a dashboard has chosen.
+func unselected(expr string) (metrics []string) {
+	for _, m := range selected.FindAllString(expr, -1) {
+		if !strings.Contains(m, `job=~"$job"`) {
+			metrics = append(metrics, m)
+		}
+	}
+	return metrics
 }
 
 // checkLayout wants ids that are unique, and panels side by side on the grid of
@@ -353,9 +372,8 @@ func checkLayout(t *testing.T, d dashboard) {
 	}
 }
 
-// TestGrafanaFindsWhatTheDashboardsName: the datasource's uid, and the folder
-// where docker-compose.yml puts them.
-func TestGrafanaFindsWhatTheDashboardsName(t *testing.T) {
+// TestGrafanaFindsTheDashboards in the folder where docker-compose.yml puts them, and a data source for them.
+func TestGrafanaFindsTheDashboards(t *testing.T) {
 	t.Parallel()
 	var sources struct {
 		Datasources []struct {
@@ -379,7 +397,7 @@ func TestGrafanaFindsWhatTheDashboardsName(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}
-	if len(sources.Datasources) != 1 || sources.Datasources[0].UID != "prometheus" || sources.Datasources[0].Type != "prometheus" {
+	if len(sources.Datasources) != 1 || sources.Datasources[0].Type != "prometheus" {
 		t.Errorf("%+v", sources)
 	}
 	compose, err := os.ReadFile("../../docker-compose.yml")

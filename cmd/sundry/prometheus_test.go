@@ -165,7 +165,7 @@ func (p *scraper) numbers(expr string, instant bool) (int, error) {
 
 // substituted fills in Grafana's variables, everything chosen.
 func substituted(expr string) string {
-	return strings.NewReplacer("$__rate_interval", "12s", "$instance", ".*", "$endpoint", ".*").Replace(expr)
+	return strings.NewReplacer("$__rate_interval", "12s", "$job", ".*", "$instance", ".*", "$endpoint", ".*").Replace(expr)
 }
 
 // question is a query that must come to something.
