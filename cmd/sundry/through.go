@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,6 +17,7 @@ import (
 	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics/words"
 	"sundry/proxy/through"
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/redact"
@@ -100,7 +102,12 @@ func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
 func resultOfCall(err error) string {
 	var timeout net.Error
 	_, throttled := errors.AsType[*host.ThrottledError](err)
+	status, answered := errors.AsType[through.StatusError](err)
 	switch {
+	case answered && status == http.StatusTooManyRequests:
+		return upstreams.Limited.String()
+	case answered:
+		return upstreams.Unavailable.String()
 	case err == nil:
 		return "success"
 	case throttled:

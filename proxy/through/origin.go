@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ type Target struct {
 	Host *host.Host
 	// Quota bounds the requests to it; nil: nothing does.
 	Quota *host.Quota
-	// Observe is told of each request to it: why it was not answered, and how long it took until then or until the head of
+	// Observe is told of each request to it: why it was not answered, or a StatusError, and how long it took until then or until the head of
 	// the answer; nil: nobody is.
 	Observe func(err error, took time.Duration)
 }
@@ -217,7 +218,7 @@ func (c *call) sendTo(target Target, r *http.Request) (*http.Response, error) {
 	began := time.Now()
 	resp, err := c.admitted(target, r)
 	if target.Observe != nil && r.Context().Err() == nil {
-		target.Observe(err, time.Since(began))
+		target.Observe(failureOf(resp, err), time.Since(began))
 	}
 	if err != nil {
 		c.Transfers.Give(c.client, 1)
@@ -225,6 +226,20 @@ func (c *call) sendTo(target Target, r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &transfer{ReadCloser: resp.Body, end: sync.OnceFunc(func() { c.Transfers.Give(c.client, 1) })}
 	return resp, nil
+}
+
+// StatusError is a status by which an API says that it has failed, or that it is asked too often.
+type StatusError int
+
+// Error implements error.
+func (e StatusError) Error() string { return "the API has answered " + strconv.Itoa(int(e)) }
+
+// failureOf returns why a request was not answered, or the failure that the response tells of; nil: neither.
+func failureOf(resp *http.Response, err error) error {
+	if err == nil && (resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests) {
+		return StatusError(resp.StatusCode)
+	}
+	return err
 }
 
 // transfer is the body of a response, which counts among Transfers until it is closed.
