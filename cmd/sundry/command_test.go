@@ -291,7 +291,7 @@ func dependencies() map[string][]string {
 		"upstreams/lib/favicon":   {"upstreams/lib/guard", "upstreams/lib/pixels", "upstreams/lib/webpage", "metrics/words"},
 		"upstreams/lib/idcard":    {"upstreams/lib/chinatime", "metrics/words"},
 		"upstreams/lib/ipcard":    {"upstreams/lib/chinatime"},
-		"upstreams/lib/shortlink": {"upstreams/lib/guard", "upstreams/lib/webpage", "metrics/words"},
+		"upstreams/lib/shortlink": {"upstreams/lib/guard", "upstreams/lib/sharelink", "upstreams/lib/webpage", "metrics/words"},
 		"upstreams/lib/tracking":  {"upstreams/lib/chinatime", "metrics/words"},
 		// The request's way, from its end to its beginning.
 		"upstreams/declare":    {"metrics/words"},

@@ -19,7 +19,7 @@ func sound(l Link) string {
 		return "URL is not plain"
 	case platformOf(u.Host) == nil || platformOf(u.Host).name != l.Platform || strings.Contains(u.Host, "chenzhongtech"):
 		return "URL is not on a named host of its platform"
-	case l.Short && (l.ID != "" || l.Kind != "" || !slices.Contains(shortHosts()[l.Platform], u.Host)):
+	case l.Short && (l.ID != "" || l.Kind != "" || !slices.Contains(hostsOfShortLinks()[l.Platform], u.Host)):
 		return "short, but with an id or on another host"
 	case !l.Short && (l.ID == "" || len(l.ID) > 85):
 		return "no id, or too long"

@@ -189,7 +189,7 @@ func TestAHostHasOneRow(t *testing.T) {
 			}
 			rows[host] = p.name
 		}
-		for _, host := range shortHosts()[p.name] {
+		for _, host := range hostsOfShortLinks()[p.name] {
 			if !slices.Contains(p.hosts, host) {
 				t.Errorf("%s: short links are on %s, which is not among its hosts", p.name, host)
 			}
@@ -197,9 +197,9 @@ func TestAHostHasOneRow(t *testing.T) {
 	}
 }
 
-// shortHosts are, by platform, the hosts of short links' URLs. No others may be
+// hostsOfShortLinks are, by platform, the hosts of short links' URLs. No others may be
 // requested to resolve a link.
-func shortHosts() map[string][]string {
+func hostsOfShortLinks() map[string][]string {
 	return map[string][]string{
 		"douyin":      {"v.douyin.com", "jx.douyin.com"},
 		"kuaishou":    {"v.kuaishou.com", "www.kuaishou.com"},
@@ -221,10 +221,13 @@ func TestShortHostsAreThoseOfShortLinks(t *testing.T) {
 	for _, l := range recognised() {
 		if u, err := url.Parse(l.URL); err == nil && l.Short && !slices.Contains(got[l.Platform], u.Host) {
 			got[l.Platform] = append(got[l.Platform], u.Host)
+			if !IsShort(u) {
+				t.Errorf("%s: not short", l.URL)
+			}
 		}
 	}
 	sorted := cmpopts.SortSlices(strings.Compare)
-	if diff := cmp.Diff(shortHosts(), got, sorted); diff != "" {
+	if diff := cmp.Diff(hostsOfShortLinks(), got, sorted); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"sundry/upstreams/lib/sharelink"
 )
 
 // User-Agents. All name this service; some shorteners redirect only clients that
@@ -15,11 +17,10 @@ const (
 )
 
 // shortHosts are the hosts of known shorteners, with all names below them: their
-// redirect is the long link.
+// redirect is the long link. Those of the platforms are in sharelink.
 var shortHosts = []string{
-	"t.co", "t.cn", "sinaurl.cn", "b23.tv", "bili2233.cn", "url.cn", "douc.cc",
+	"sinaurl.cn", "url.cn", "douc.cc",
 	"tb.cn", "u.jd.com", "3.cn", // Taobao's and JD's: m.tb.cn, e.tb.cn
-	"v.douyin.com", "v.kuaishou.com", "xhslink.com", "vm.tiktok.com", "vt.tiktok.com",
 	"dwz.cn", "sourl.cn", "suo.im", "mtw.so", "u6v.cn", "m6z.cn", "rrd.me", "985.so",
 	"bit.ly", "j.mp", "tinyurl.com", "is.gd", "v.gd", "cutt.ly", "t.ly", "rebrand.ly", "buff.ly", "ow.ly",
 	"goo.gl", "redd.it", "youtu.be", "we.tl", "amzn.to", "lnkd.in",
@@ -31,7 +32,7 @@ func under(u *url.URL, hosts ...string) bool {
 	return slices.ContainsFunc(hosts, func(h string) bool { return name == h || strings.HasSuffix(name, "."+h) })
 }
 
-func isShort(u *url.URL) bool { return under(u, shortHosts...) }
+func isShort(u *url.URL) bool { return under(u, shortHosts...) || sharelink.IsShort(u) }
 
 // isBlockPage recognises WeChat's warning page, which shows its target only by a
 // script.
@@ -46,7 +47,7 @@ func agentFor(u *url.URL) string {
 	switch {
 	case under(u, "t.co"):
 		return toolAgent
-	case under(u, "v.douyin.com", "v.kuaishou.com", "xhslink.com"):
+	case under(u, "v.douyin.com", "jx.douyin.com", "v.kuaishou.com", "xhslink.com", "xhslink.cn"):
 		return mobileAgent
 	}
 	return defaultAgent

@@ -7,18 +7,31 @@ import (
 
 func TestKnownShorteners(t *testing.T) {
 	for in, want := range map[string]bool{
-		"https://e.tb.cn/h.hAbCdEf?tk=AbCd":     true, // Taobao, since 2024
-		"https://m.tb.cn/h.fAbCdEf":             true,
-		"https://s.tb.cn/c.0abc":                true,
-		"https://u.jd.com/AbCdEfG":              true,
-		"https://3.cn/1AbCdEf":                  true,
-		"https://vm.tiktok.com/ZMabcdefg/":      true,
-		"https://vt.tiktok.com/ZSabcdefg/":      true,
-		"https://b23.tv/AbCdEfG":                true,
-		"https://item.taobao.com/item.htm?id=1": false,
-		"https://item.jd.com/100000000001.html": false,
-		"https://www.tiktok.com/@a/video/7":     false,
-		"https://13.cn/":                        false,
+		"https://e.tb.cn/h.hAbCdEf?tk=AbCd":          true, // Taobao, since 2024
+		"https://m.tb.cn/h.fAbCdEf":                  true,
+		"https://s.tb.cn/c.0abc":                     true,
+		"https://u.jd.com/AbCdEfG":                   true,
+		"https://3.cn/1AbCdEf":                       true,
+		"https://vm.tiktok.com/ZMabcdefg/":           true,
+		"https://vt.tiktok.com/ZSabcdefg/":           true,
+		"https://b23.tv/AbCdEfG":                     true,
+		"https://xhslink.cn/o/AbCdEf":                true,
+		"https://jx.douyin.com/AbCdEf/":              true,
+		"https://www.kuaishou.com/f/X-abc":           true,
+		"https://h5.pipix.com/s/AbCdEf/":             true,
+		"https://video.weishi.qq.com/AbCdEf":         true,
+		"https://v.ixigua.com/AbCdEf/":               true,
+		"https://m.toutiao.com/is/AbCdEf/":           true,
+		"https://www.tiktok.com/t/ZTabc/":            true,
+		"https://s.lofter.com/-s/abc":                true,
+		"https://mapp.api.weibo.cn/fx/abc.html":      true,
+		"https://t.cn.:443/A6abc":                    true,
+		"https://b23.tv/BV1xx411c7mD":                true,
+		"https://www.kuaishou.com/short-video/3xabc": false,
+		"https://item.taobao.com/item.htm?id=1":      false,
+		"https://item.jd.com/100000000001.html":      false,
+		"https://www.tiktok.com/@a/video/7":          false,
+		"https://13.cn/":                             false,
 	} {
 		u, err := url.Parse(in)
 		if err != nil {

@@ -150,6 +150,10 @@ func TestResolve(t *testing.T) {
 			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo("intent://x/#Intent;S.browser_fallback_url=file%3A%2F%2F%2Fetc%2Fpasswd;end")},
 			want: Result{Long: "https://t.cn/0", Status: 302, Via: "none", Final: true}, requests: 1,
 		},
+		"platform that vidparse knows": {
+			url: "https://xhslink.cn/o/x", pages: pages{"https://xhslink.cn/o/x": webtest.RedirectTo("https://www.xiaohongshu.com/discovery/item/1")},
+			want: Result{Long: "https://www.xiaohongshu.com/discovery/item/1", Status: 302, Via: "http", Final: true}, requests: 1,
+		},
 		"wrapper": {
 			url:  "https://link.zhihu.com/?target=https%3A//a.example/b%3Fc=%E8%B7%AF%26d",
 			want: Result{Long: "https://a.example/b?c=%E8%B7%AF&d", Via: "query", Final: true},
