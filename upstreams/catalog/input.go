@@ -68,7 +68,8 @@ type Caller struct {
 }
 
 // Parse reads a raw query. Undeclared parameters are ignored; of a repeated
-// one the first counts; an empty one counts as absent. With an error, Form is
+// one the first counts; white space around a value is dropped; an empty one counts as
+// absent. With an error, Form is
 // still the one that was asked for, where that can be told.
 func (e *Endpoint) Parse(rawQuery string, caller Caller) (Input, *ParamError) {
 	return e.ParseAt(rawQuery, caller, time.Now)
@@ -124,15 +125,15 @@ func (e *Endpoint) param(name string) int {
 
 // set decodes, checks and keeps one value.
 func (in *Input) set(i int, raw string) *ParamError {
-	p, value := in.Endpoint.Params[i], raw
-	if strings.ContainsAny(raw, "%+") {
-		var err error
-		if value, err = url.QueryUnescape(raw); err != nil {
-			return p.refuse(raw, errNotPercentEnc)
-		}
-	}
-	if !utf8.ValidString(value) {
+	p := in.Endpoint.Params[i]
+	value, err := p.decode(raw)
+	switch {
+	case err != nil:
+		return p.refuse(raw, errNotPercentEnc)
+	case !utf8.ValidString(value):
 		return p.refuse(value, errNotUTF8)
+	case value == "":
+		return nil
 	}
 	v, err := p.parse(value)
 	if err != nil {
@@ -248,7 +249,7 @@ func (e *Endpoint) takes(i int, raw string) bool {
 	if i < 0 || e.Params[i] == e.rest || raw == "" {
 		return false
 	}
-	_, err := e.Params[i].parse(unescaped(raw))
+	_, err := e.Params[i].parse(textOf(raw))
 	return err == nil
 }
 
@@ -270,10 +271,10 @@ func (e *Endpoint) ErrorFormat(rawQuery string) ErrorFormat {
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name = unescaped(name); {
-		case name == "type" && strings.EqualFold(unescaped(value), "text"):
+		case name == "type" && strings.EqualFold(textOf(value), "text"):
 			format.Text = true
 		case callback != nil && name == callback.Name:
-			if v, err := callback.parse(unescaped(value)); err == nil {
+			if v, err := callback.parse(textOf(value)); err == nil {
 				format.Callback, _ = v.(string)
 			}
 			callback = nil // the first counts
@@ -315,7 +316,7 @@ func (e *Endpoint) ChosenForm(rawQuery string) *Form {
 			continue
 		}
 		seen[i] = true
-		if form, ok := e.Params[i].FormOf(unescaped(value)); ok && i < first {
+		if form, ok := e.Params[i].FormOf(textOf(value)); ok && i < first {
 			first, chosen = i, e.form(form)
 		}
 	}
@@ -344,15 +345,4 @@ func (e *Endpoint) Callback() *Param {
 		return nil
 	}
 	return e.Params[i]
-}
-
-// unescaped decodes percent-encoding; a malformed text stays as it is.
-func unescaped(s string) string {
-	if !strings.ContainsAny(s, "%+") {
-		return s
-	}
-	if v, err := url.QueryUnescape(s); err == nil {
-		return v
-	}
-	return s
 }

@@ -275,8 +275,8 @@ func canonicalTypes() map[string]canonicalType {
 	return map[string]canonicalType{
 		"ip":   {words.Say("an IPv4 or IPv6 address", "IPv4 或 IPv6 地址"), parseIP},
 		"host": {words.Say("a server name or address, with an optional port", "服务器域名或地址，可带端口"), parseHost},
-		"site": {words.Say("a domain, or a page of it", "域名或其下的网页"), canonical(favicon.Host)},
-		"url":  {words.Say("an http or https link", "http 或 https 链接"), canonical(shortlink.Normalize)},
+		"site": {words.Say("a domain, or a page of it", "域名或其下的网页"), inText(favicon.Host)},
+		"url":  {words.Say("an http or https link", "http 或 https 链接"), inText(shortlink.Normalize)},
 		"share": {words.Sayf("a share link, or a text with one in it, of %s", "分享链接或含有它的文字，支持的平台有：%s",
 			words.List(sharelink.Platforms()...)), parseShare},
 		"tracking_number": {words.Say("6 to 40 letters and digits", "6 到 40 位字母和数字"), canonical(tracking.Normalize)},
@@ -295,6 +295,11 @@ func canonical(normalize func(string) (string, error)) func(string) (any, error)
 		}
 		return s, nil
 	}
+}
+
+// inText is canonical for links, which may have the words of a share text around them.
+func inText(normalize func(string) (string, error)) func(string) (any, error) {
+	return canonical(func(v string) (string, error) { return normalize(shortlink.InText(v)) })
 }
 
 func parseIP(v string) (any, error) {

@@ -50,14 +50,14 @@ func (e *Endpoint) Understand(rawQuery string, caller Caller, now time.Time) (In
 		if i < 0 && name != "" {
 			all = append(all, Understood{Name: unescaped(name), Given: true})
 		}
-		if i < 0 || raw == "" || all[i].Given {
+		if i < 0 || textOf(raw) == "" || all[i].Given {
 			continue
 		}
 		all[i].Given, all[i].Wrong = true, nil
 		if _, wrong := e.ParseAt(pair, caller, clock); wrong != nil && !wrong.Missing {
 			all[i].Wrong = wrong.discreet()
 		}
-		v, err := e.Params[i].parse(unescaped(raw))
+		v, err := e.Params[i].parse(textOf(raw))
 		all[i].Drawn = err == nil && e.Params[i].draws(v, caller)
 	}
 	return in, all, err.discreet()

@@ -6,6 +6,7 @@ package i18n
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"sundry/metrics/words"
@@ -128,6 +129,9 @@ func asked(rawQuery string) (l Language, ok bool) {
 		var pair string
 		pair, rest, _ = strings.Cut(rest, "&")
 		if value, named := strings.CutPrefix(pair, Parameter+"="); named && value != "" {
+			if plain, err := url.QueryUnescape(value); err == nil {
+				value = strings.TrimSpace(plain)
+			}
 			return Parse(value)
 		}
 	}

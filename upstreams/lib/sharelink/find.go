@@ -37,24 +37,31 @@ func locate(raw string) (string, error) {
 		return "", words.Because(fmt.Errorf("%w; the text is longer than %d bytes", ErrNoLink, maxText),
 			"is longer than 8192 bytes", "超过 8192 字节")
 	}
-	if found := find(raw); found != "" {
+	if found := Find(raw, isOurs); found != "" {
 		return found, nil
 	}
 	if decoded, err := url.QueryUnescape(raw); err == nil {
-		if found := find(decoded); found != "" {
+		if found := Find(decoded, isOurs); found != "" {
 			return found, nil
 		}
 	}
 	return "", ErrNoLink
 }
 
-func find(text string) string {
+// isOurs reports whether a link without its scheme is on a host of the table.
+func isOurs(link string) bool {
+	host, _, ok := strings.Cut(link, "/")
+	return ok && IsHost(host)
+}
+
+// Find returns the first link in a text, with its scheme: one that has it, else a word
+// that isKnown reports to be a link. It is "" without a link.
+func Find(text string, isKnown func(word string) bool) string {
 	if found := withScheme.FindString(text); found != "" {
 		return trim(found)
 	}
 	for word := range strings.FieldsFuncSeq(text, notURL) {
-		host, _, ok := strings.Cut(word, "/")
-		if ok && platformOf(strings.ToLower(host)) != nil {
+		if isKnown(word) {
 			return "https://" + trim(word)
 		}
 	}
