@@ -14,6 +14,6 @@ func TestPagesAreSearchedInLinearTime(t *testing.T) {
 	costtest.Linear(t, func(text string) {
 		search(u, []byte(text))
 		refresh(text)
-		literals(assignment, []string{text})
+		readScripts([]string{text}).redirects()
 	})
 }

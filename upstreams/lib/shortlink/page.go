@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"sundry/upstreams/lib/webpage"
 
@@ -25,6 +24,7 @@ const maxDelay = 5
 type document struct {
 	refresh []string // targets of its meta elements
 	scripts []string
+	onload  string
 	anchors []string // hrefs of all links
 	// What t.cn shows: .open-url > a[href], on older pages the text of div.desc.
 	shown, described []string
@@ -50,7 +50,7 @@ func scan(body []byte, noscript bool) document {
 			switch {
 			case tag == "noscript" && noscript:
 				z.NextIsNotRawText()
-			case tag == "script":
+			case tag == "script" && isJavaScript(attr["type"]):
 				within = tag
 			case tag == "div" && hasClass(attr, "desc"):
 				within = "desc"
@@ -79,6 +79,8 @@ func (d *document) tag(tag string, attr map[string]string, opened bool) bool {
 		if ref, ok := refresh(attr["content"]); ok {
 			d.refresh = append(d.refresh, ref)
 		}
+	case tag == "body":
+		d.onload = attr["onload"]
 	case tag == "a" && attr["href"] != "":
 		d.anchors = append(d.anchors, attr["href"])
 		if opened {
@@ -87,6 +89,12 @@ func (d *document) tag(tag string, attr map[string]string, opened bool) bool {
 		return false
 	}
 	return opened || hasClass(attr, "open-url")
+}
+
+// isJavaScript reports whether browsers run a script of a type.
+func isJavaScript(kind string) bool {
+	kind = strings.ToLower(kind)
+	return kind == "" || kind == "module" || strings.Contains(kind, "javascript") || strings.Contains(kind, "ecmascript")
 }
 
 func hasClass(attr map[string]string, class string) bool {
@@ -152,10 +160,16 @@ func search(u *url.URL, body []byte) *found {
 	if !isShort(u) && len(body) > maxRedirectPage {
 		return nil
 	}
-	if f := firstWeb(u, "script", variables(u, page.scripts)); f != nil {
+	scripts := readScripts(append(page.scripts, page.onload))
+	if f := firstWeb(u, "script", variables(u, scripts)); f != nil {
 		return f
 	}
-	return firstWeb(u, "script", assignments(page.scripts))
+	targets, unsure := scripts.redirects()
+	f := firstWeb(u, "script", targets)
+	if f == nil && unsure {
+		return &found{via: "script", invalid: true}
+	}
+	return f
 }
 
 // firstWeb returns the first of the references that is another web page.
@@ -212,46 +226,19 @@ func reportsGone(u *url.URL, kind string, body []byte) bool {
 	return json.Unmarshal(body, &reply) == nil && reply.Code == -http.StatusNotFound
 }
 
-const literal = `("(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')`
-
-var (
-	// assignment matches the location of the page, not of other objects.
-	assignment  = regexp.MustCompile(`(?:^|[^\w$.])(?:(?:window|self|top|parent|document)\s*\.\s*){0,2}location\s*(?:(?:\.\s*href\s*)?=\s*|\.\s*(?:replace|assign)\s*\(\s*)` + literal)
-	variableURL = regexp.MustCompile(`\bvar\s+url\s*=\s*` + literal) // of Taobao's pages
-	variableHRL = regexp.MustCompile(`\bvar\s+hrl\s*=\s*` + literal) // of JD's
-	escape      = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
-)
-
-// assignments are the plain strings that scripts set the location to.
-func assignments(scripts []string) []string { return literals(assignment, scripts) }
-
-// variables are the plain strings that the scripts of a host assign to the variable
-// that they redirect to.
-func variables(u *url.URL, scripts []string) []string {
+// variables are the texts of the variables that the scripts of some hosts redirect to, of
+// Taobao's pages and of JD's.
+func variables(u *url.URL, scripts *script) []string {
 	switch {
 	case under(u, "tb.cn"):
-		return literals(variableURL, scripts)
+		return scripts.first("url")
 	case under(u, "u.jd.com"):
-		return literals(variableHRL, scripts)
+		return scripts.first("hrl")
 	}
 	return nil
 }
 
-// literals omits strings that are only a part of an expression, and fragments of
-// the same page.
-func literals(form *regexp.Regexp, scripts []string) []string {
-	var out []string
-	for _, s := range scripts {
-		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
-			text, rest := s[at[2]+1:at[3]-1], strings.TrimLeftFunc(s[at[3]:], unicode.IsSpace)
-			if rest != "" && strings.ContainsRune("+.[?", rune(rest[0])) || text == "" || text[0] == '#' {
-				continue
-			}
-			out = append(out, unescape(text))
-		}
-	}
-	return out
-}
+var escape = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
 
 // unescape replaces the escapes of a script's string: \/ \u0026 \x3d and escaped
 // quotes. Half of a surrogate pair becomes U+FFFD.

@@ -49,33 +49,6 @@ func TestScanRefreshes(t *testing.T) {
 	}
 }
 
-func TestAssignments(t *testing.T) {
-	for in, want := range map[string][]string{
-		`location.replace("https:\/\/a.example\/")`:          {"https://a.example/"},
-		`window.location.href='/x?a=1\u0026b\x3d2'`:          {"/x?a=1&b=2"},
-		`self . location = "x";`:                             {"x"},
-		`window.top.location.assign( "x" )`:                  {"x"},
-		`document.location="a\"b"`:                           {`a"b`},
-		`location.href = "x" + id`:                           nil,
-		`location.href = "x".concat(y)`:                      nil,
-		`location.href = x`:                                  nil,
-		`location.href == "x"`:                               nil,
-		`if (location.href != "x") y()`:                      nil,
-		`user.location = "Paris"`:                            nil,
-		`geolocation = "x"`:                                  nil,
-		`location.href = "#top"`:                             nil,
-		`location.href = ""`:                                 nil,
-		"location.href = \"a\nb\"":                           nil,
-		`location.replace("x" ? a : b)`:                      nil,
-		`setTimeout("x",1);location='y';window.location="z"`: {"y", "z"},
-		`location.href="\ud83d\ude00"`:                       {"\ufffd\ufffd"},
-	} {
-		if got := assignments([]string{in}); !slices.Equal(got, want) {
-			t.Errorf("%s is %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestFirstScriptTargetThatIsAPage(t *testing.T) {
 	u := &url.URL{Scheme: "https", Host: "v.kuaishou.com", Path: "/x"}
 	f := search(u, []byte(`<script>location.href="kwai://x"; location.href="javascript:x"; location.href="https://[";</script><script>location.replace("/y")</script>`))

@@ -182,8 +182,8 @@ type Result struct {
 	// Blocked means that a service on the way hides the target; Long is its page.
 	Blocked bool
 	// Final is false when Long is not the target of the link: after too many
-	// redirects, a loop, a block, a request without an answer, or an invalid
-	// target.
+	// redirects, a loop, a block, a request without an answer, an invalid target, or a
+	// page whose script may lead on.
 	Final bool
 	// AppURL is the app that the last page opens on phones, for the schemes of some
 	// well-known apps; "" otherwise.
