@@ -289,7 +289,7 @@ func dependencies() map[string][]string {
 		"cache/far":               {"cache/entry", "cache/jitter", "metrics"},
 		"upstreams/scaffold":      {"metrics/words", "upstreams/lib/chinatime", "upstreams/httpsource", "upstreams/lib/plainjson", "upstreams/lib/redact"},
 		"upstreams/lib/favicon":   {"upstreams/lib/guard", "upstreams/lib/pixels", "upstreams/lib/webpage", "metrics/words"},
-		"upstreams/lib/idcard":    {"upstreams/lib/chinatime", "metrics/words"},
+		"upstreams/lib/idcard":    {"upstreams/lib/chinatime", "upstreams/lib/geoip", "metrics/words"},
 		"upstreams/lib/ipcard":    {"upstreams/lib/chinatime"},
 		"upstreams/lib/shortlink": {"upstreams/lib/guard", "upstreams/lib/sharelink", "upstreams/lib/webpage", "metrics/words"},
 		"upstreams/lib/tracking":  {"upstreams/lib/chinatime", "metrics/words"},

@@ -41,10 +41,11 @@ func areaOf(code string, at time.Time) map[string]any {
 	return data
 }
 
-// noArea are the values of a number that has none.
+// noArea are the values of a number that has no area, and no nationality.
 func noArea() map[string]any {
 	return map[string]any{
 		"area_code": nil, "area_known": nil, "abolished": nil, "area": nil, "province": nil, "city": nil, "county": nil,
+		"nationality": nil, "nationality_code": nil,
 	}
 }
 

@@ -16,10 +16,12 @@ import (
 // Why a number is invalid or, of an area, what is doubtful of a valid one: no table has
 // all codes that ever existed.
 const (
-	badChecksum = "bad_checksum"
-	badDate     = "bad_date"
-	futureDate  = "future_date"
-	unknownArea = "unknown_area"
+	badChecksum        = "bad_checksum"
+	badDate            = "bad_date"
+	futureDate         = "future_date"
+	unknownArea        = "unknown_area"
+	unknownProvince    = "unknown_province"    // of a foreigner
+	unknownNationality = "unknown_nationality" // of a foreigner
 )
 
 // Parse parses a number in any form that Normalize accepts. The date of now in China
@@ -27,16 +29,20 @@ const (
 // number that is well formed but invalid has values that say so, by these keys:
 //
 //	valid            bool: check digit and date are right and, of 15 digits, which
-//	                 have no check digit, the province is known
+//	                 have no check digit, and of foreigners, the province is known, and
+//	                 of foreigners the nationality
 //	type             resident, hmt_permit (of residents of Hong Kong, Macau or Taiwan,
 //	                 since 2018) or foreigner_permanent (as issued since 2023)
 //	length           18 or 15
 //	checksum_ok      bool; nil for 15 digits
-//	area_code        six digits                           }
-//	province, city, county                                }
-//	area             what is known of these, joined       } nil for foreigners
-//	area_known       bool                                 }
-//	abolished        bool; nil for an unknown code        }
+//	area_code        six digits; nil for foreigners
+//	province         of foreigners, that of the application
+//	city, county     nil for foreigners
+//	area             what is known of these, joined; nil for foreigners
+//	area_known       bool; nil for foreigners
+//	abolished        bool; nil for foreigners and for an unknown code
+//	nationality      the country's name in Chinese }
+//	nationality_code its two letters               } nil for others than foreigners
 //	birthday         2006-01-02; nil for no date
 //	age              full years; nil for no date or a future one
 //	sex              male or female
@@ -72,14 +78,17 @@ func Parse(card string, now time.Time) (map[string]any, error) {
 	if wrong != "" {
 		reasons = append(reasons, wrong)
 	}
+	maps.Copy(data, noArea())
+	if data["type"] == foreigner {
+		reasons = append(reasons, addForeigner(data, number)...)
+	}
 	data["valid"] = len(reasons) == 0
-	area := noArea()
 	if data["type"] != foreigner {
-		if area = areaOf(full[:6], birthday); area["area_known"] == false {
+		maps.Copy(data, areaOf(full[:6], birthday))
+		if data["area_known"] == false {
 			reasons = append(reasons, unknownArea)
 		}
 	}
-	maps.Copy(data, area)
 	if len(number) == short {
 		data["valid"] = data["valid"] == true && data["province"] != nil
 		if !birthday.IsZero() {
@@ -90,7 +99,7 @@ func Parse(card string, now time.Time) (map[string]any, error) {
 	return data, nil
 }
 
-// foreigner is the type of numbers without an area.
+// foreigner is the type of numbers with a nationality, and without an area.
 const foreigner = "foreigner_permanent"
 
 func typeOf(number string) string {

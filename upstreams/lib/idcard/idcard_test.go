@@ -57,12 +57,12 @@ func TestDataHasEveryKey(t *testing.T) {
 			"birthday": "1992-01-30", "age": 34, "sex": "female", "zodiac": "羊", "constellation": "水瓶座",
 			"masked": "8300**********0022", "upgraded_masked": nil, "reasons": []any{},
 		},
-		full("91115619850220001"): {
+		"911124198108030024": { // the sample of the standard
 			"valid": true, "type": "foreigner_permanent", "length": 18, "checksum_ok": true,
-			"area_code": nil, "province": nil, "city": nil, "county": nil, "area": nil,
-			"area_known": nil, "abolished": nil,
-			"birthday": "1985-02-20", "age": 41, "sex": "male", "zodiac": "牛", "constellation": "双鱼座",
-			"masked": mask(full("91115619850220001")), "upgraded_masked": nil, "reasons": []any{},
+			"area_code": nil, "province": "北京市", "city": nil, "county": nil, "area": nil,
+			"area_known": nil, "abolished": nil, "nationality": "加拿大", "nationality_code": "CA",
+			"birthday": "1981-08-03", "age": 45, "sex": "female", "zodiac": "鸡", "constellation": "狮子座",
+			"masked": "9111**********0024", "upgraded_masked": nil, "reasons": []any{},
 		},
 		full("00000019901301002"): {
 			"valid": false, "type": "resident", "length": 18, "checksum_ok": true,
@@ -72,6 +72,11 @@ func TestDataHasEveryKey(t *testing.T) {
 			"masked": mask(full("00000019901301002")), "upgraded_masked": nil, "reasons": []any{"bad_date", "unknown_area"},
 		},
 	} {
+		for _, key := range []string{"nationality", "nationality_code"} {
+			if _, ok := want[key]; !ok {
+				want[key] = nil
+			}
+		}
 		if diff := cmp.Diff(want, parsed(t, card)); diff != "" {
 			t.Errorf("%s: -want +got\n%s", card, diff)
 		}
@@ -116,7 +121,17 @@ func TestReasons(t *testing.T) {
 		"31010420500101001X":      {futureDate},
 		full("14990019900101001"): {unknownArea},
 		full("81010119900101001"): {unknownArea},
-		full("90000019900101001"): nil,
+		full("93184019900101001"): nil,
+		full("90000019900101001"): {unknownProvince, unknownNationality},
+		full("99999919900101001"): {unknownProvince, unknownNationality},
+		full("99984019900101001"): {unknownProvince},
+		full("97184019900101001"): {unknownProvince}, // Taiwan
+		full("98184019900101001"): {unknownProvince}, // Hong Kong
+		full("91099919900101001"): {unknownProvince, unknownNationality},
+		full("91115019900101001"): {unknownNationality}, // Europe
+		full("91128019900101001"): {unknownNationality}, // West Germany
+		full("91181019900101001"): {unknownNationality}, // the Soviet Union
+		full("91198319900101001"): {unknownNationality}, // assigned by users
 		"14990120500101001X":      {badChecksum, futureDate, unknownArea},
 		"149901205013010010":      {badChecksum, badDate, unknownArea},
 		"110101900101001":         nil,
@@ -220,7 +235,7 @@ func FuzzParse(f *testing.F) {
 
 // sound checks what is true of every result.
 func sound(t *testing.T, data map[string]any) {
-	if len(data) != 19 {
+	if len(data) != 21 {
 		t.Fatalf("%d keys", len(data))
 	}
 	for key, value := range data {
