@@ -60,9 +60,10 @@ func isLetterOrDigit(c byte) bool {
 // invisible are the characters without a width that pasted texts often begin or end with.
 var invisible = []rune{'\u200b', '\u200e', '\u200f', '\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2060', '\ufeff'}
 
-// trimmed returns a text without white space around it.
+// trimmed returns a text without white space around it. The separators U+2028 and U+2029,
+// which end lines in scripts only, are left to the checks of the parameter.
 func trimmed(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || r > unicode.MaxASCII && slices.Contains(invisible, r)
+		return unicode.IsSpace(r) && !unicode.In(r, unicode.Zl, unicode.Zp) || r > unicode.MaxASCII && slices.Contains(invisible, r)
 	})
 }
