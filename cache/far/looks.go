@@ -138,10 +138,13 @@ func share(all []*lookup, err error) {
 	}
 }
 
-// sizeOf is the size of what a round trip has read.
+// sizeOf is the size of what a round trip has read, or was too large for it: one value may then have kept others from being read.
 func sizeOf(all []*lookup) (n int) {
 	for _, l := range all {
 		n += len(l.value) + len(l.failure)
+		if l.tooLarge {
+			n += maxReply
+		}
 	}
 	return n
 }
