@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache"
+	"sundry/cache/durable"
 	"sundry/cache/policy"
 )
 
@@ -138,6 +140,40 @@ func TestStateSurvivesARestart(t *testing.T) {
 	}
 	if err := o.ReadFile(file+".none", now); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFilesOfStrangersCostNoMemory, however large they are.
+func TestFilesOfStrangersCostNoMemory(t *testing.T) {
+	o, now := watched(10)
+	file := filepath.Join(t.TempDir(), "advice")
+	large := func(begin string, size int64) {
+		write(t, file, []byte(begin))
+		if err := os.Truncate(file, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, size := range []int64{maxState, 3 << 30} {
+		large("something else", size)
+		if err := errors.Join(o.WriteFile(file), o.ReadFile(file, now)); !errors.Is(err, ErrForeign) {
+			t.Error(err)
+		}
+	}
+	large(stateKind, 3<<30)
+	if err := o.ReadFile(file, now); !errors.Is(err, durable.ErrTooLarge) {
+		t.Error(err)
+	}
+	if err := o.WriteFile(file); err != nil {
+		t.Error(err)
+	}
+	if err := o.ReadFile(file, now); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
+		t.Errorf("%d bytes were allocated", n)
 	}
 }
 

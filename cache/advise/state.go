@@ -9,7 +9,6 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -50,8 +49,9 @@ func (o *Observer) WriteFile(name string) error {
 	if name == "" {
 		return nil
 	}
-	old, err := durable.ReadFile(name)
-	if errors.Is(err, durable.ErrNotRegular) || err == nil && len(old) > 0 && !bytes.HasPrefix(old, []byte(stateKind[:len(stateKind)-2])) {
+	anyVersion := stateKind[:len(stateKind)-2]
+	old, err := durable.ReadBegin(name, len(anyVersion))
+	if errors.Is(err, durable.ErrNotRegular) || err == nil && len(old) > 0 && string(old) != anyVersion {
 		return fmt.Errorf("%s: %w", name, ErrForeign)
 	}
 	var all []kept
@@ -83,16 +83,16 @@ func (s *space) kept(name string) kept {
 // for. Where there is no file, or the name is "", nothing happens. An error means that the observer knows no
 // more than before.
 func (o *Observer) ReadFile(name string, now time.Time) error {
-	info, err := os.Stat(name)
+	begin, err := durable.ReadBegin(name, len(stateKind))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case errors.Is(err, durable.ErrNotRegular), err == nil && string(begin) != stateKind:
+		return fmt.Errorf("%s: %w", name, ErrForeign)
 	case err != nil:
 		return err
-	case !info.Mode().IsRegular() || info.Size() > maxState:
-		return fmt.Errorf("%s: %w", name, ErrForeign)
 	}
-	b, err := os.ReadFile(name) //nolint:gosec // the operator names the file
+	b, err := durable.ReadFile(name, maxState)
 	if err != nil {
 		return err
 	}

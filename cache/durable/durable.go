@@ -15,6 +15,9 @@ import (
 // ErrNotRegular is returned for what is no regular file, such as a pipe or a directory.
 var ErrNotRegular = errors.New("expected a regular file")
 
+// ErrTooLarge is returned for a file that is larger than any that was written.
+var ErrTooLarge = errors.New("the file is too large")
+
 // Open opens a file to read it. It does not wait for the other end of a pipe, nor read a device, which has no end.
 func Open(name string) (*os.File, error) {
 	info, err := os.Stat(name)
@@ -27,14 +30,36 @@ func Open(name string) (*os.File, error) {
 	return os.Open(name) //nolint:gosec // the operator names the file
 }
 
-// ReadFile reads a file as Open opens it.
-func ReadFile(name string) ([]byte, error) {
+// ReadFile reads a file as Open opens it. It returns ErrTooLarge for one of more bytes than the largest that makes sense.
+func ReadFile(name string, largest int64) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	return io.ReadAll(f)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size, b := info.Size(), []byte(nil)
+	if size <= largest {
+		b, err = io.ReadAll(io.LimitReader(f, largest+1))
+		size = int64(len(b))
+	}
+	if size > largest {
+		return nil, fmt.Errorf("%s: %w: it has %d bytes, expected at most %d", name, ErrTooLarge, size, largest)
+	}
+	return b, err
+}
+
+// ReadBegin reads the first n bytes of a file, or all bytes of a shorter one.
+func ReadBegin(name string, n int) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	return io.ReadAll(io.LimitReader(f, int64(n)))
 }
 
 // Prefix is how the names of the temporary files for a file begin. They are beside it;

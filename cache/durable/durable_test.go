@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -16,11 +17,42 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, name := range []string{pipe, dir} {
-		if _, err := ReadFile(name); !errors.Is(err, ErrNotRegular) {
+		if _, err := ReadFile(name, 1); !errors.Is(err, ErrNotRegular) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := ReadBegin(name, 1); !errors.Is(err, ErrNotRegular) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := ReadFile(filepath.Join(dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ReadFile(filepath.Join(dir, "nowhere"), 1); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestFilesThatAreReadAreBounded, also where the file system does not know their size.
+func TestFilesThatAreReadAreBounded(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "state")
+	if err := os.WriteFile(name, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadFile(name, 7); string(b) != "content" || err != nil {
+		t.Errorf("%q %v", b, err)
+	}
+	if err := os.Truncate(name, 3<<30); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ReadFile(name, 7)
+	for _, part := range []string{name, "3221225472", "7"} {
+		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v: expected %q in it", err, part)
+		}
+	}
+	for n, want := range map[int]string{3: "con", 8: "content\x00"} {
+		if b, err := ReadBegin(name, n); string(b) != want || err != nil {
+			t.Errorf("%q %v", b, err)
+		}
+	}
+	if _, err := ReadFile("/proc/self/status", 7); !errors.Is(err, os.ErrNotExist) && !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
 	}
 }

@@ -31,6 +31,10 @@ type Store interface {
 	Watch(ctx context.Context, changed, lost func())
 }
 
+// maxFile is the size in bytes of the largest file that is read. Settings have 4 MiB at most, with the longest keys in their
+// audit log.
+const maxFile = 16 << 20
+
 // File keeps settings in a file, for an instance without Redis; with the path ""
 // in memory only, where they are lost at a restart.
 type File struct {
@@ -50,7 +54,7 @@ func (f *File) load() ([]byte, error) {
 	if f.Path == "" {
 		return f.mem, nil
 	}
-	b, err := durable.ReadFile(f.Path)
+	b, err := durable.ReadFile(f.Path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/cache/durable"
 	"sundry/cache/far"
 	"sundry/cache/far/redistest"
 	"sundry/upstreams/lib/waittest"
@@ -42,6 +44,20 @@ func TestStores(t *testing.T) {
 				t.Error("the watch did not ask for a first read")
 			}
 		})
+	}
+}
+
+// TestALargeFileIsNotRead: it would take all memory.
+func TestALargeFileIsNotRead(t *testing.T) {
+	file := &File{Path: filepath.Join(t.TempDir(), "state.json")}
+	if err := os.WriteFile(file.Path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file.Path, 3<<30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Load(t.Context()); !errors.Is(err, durable.ErrTooLarge) {
+		t.Error(err)
 	}
 }
 

@@ -56,9 +56,12 @@ func copied(file string) []byte {
 	return text
 }
 
+// maxFile is the size in bytes of the largest file that is read, which says of a longer text that it is no secret.
+const maxFile = 1 << 10
+
 // OfFile returns the secret in a file, which is written unless it is there.
 func OfFile(file string) (Secret, error) {
-	text, err := durable.ReadFile(file)
+	text, err := durable.ReadFile(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		text = newSecret()
 		err = durable.WriteFile(file, text)
