@@ -2,12 +2,14 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,17 +20,54 @@ import (
 // What is kept in memory outlives a restart in a file that is written when the process ends in order, and that is there no more
 // once it was read: one of before a crash would not know of the unsafe requests since, which have made some of it unusable.
 
-// restartMagic begins the file, with the version of its layout.
-const restartMagic = "sundry web 2\n"
+const (
+	// restartMagic begins the file: its family, and the version of its layout.
+	restartMagic   = restartFamily + "2\n"
+	restartFamily  = "sundry web "
+	restartVersion = 2
+	// mostKey is the size in bytes of the largest key that is read: servers accept URLs of 64 KiB, of which each byte may be escaped.
+	mostKey = 256 << 10
+	// mostBody is the size in bytes of the largest body that a declaration permits.
+	mostBody = 256 << 20
+)
 
 var (
 	// ErrOtherVersion means that another version of Sundry has written a file.
 	ErrOtherVersion = errors.New("of another version of Sundry")
 	// errRestart means that a file is truncated or damaged.
 	errRestart = errors.New("damaged")
+	// errForeign means that a file is something other than stored responses.
+	errForeign = errors.New("not a file with responses of APIs")
 )
 
-// WriteFile writes what is kept, and returns how many objects that are.
+// checkOwn returns an error for a file that Sundry has not written, or a later version. Such a file is left as it is.
+func checkOwn(name string) error {
+	begin, err := durable.ReadBegin(name, len(restartMagic)+1) // a version has two digits at most
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	digits, ok := bytes.CutPrefix(begin, []byte(restartFamily))
+	if !ok {
+		if !strings.HasPrefix(restartFamily, string(begin)) {
+			return fmt.Errorf("%w: it is left as it is", errForeign)
+		}
+		return nil // it was truncated
+	}
+	digits, _, _ = bytes.Cut(digits, []byte("\n"))
+	version, err := strconv.Atoi(string(digits))
+	switch {
+	case err != nil && len(digits) > 0:
+		return fmt.Errorf("%w: it is left as it is", errForeign)
+	case version > restartVersion:
+		return fmt.Errorf("%w, a later one: it is left as it is", ErrOtherVersion)
+	}
+	return nil
+}
+
+// WriteFile writes what is kept, and returns how many objects that are. What checkOwn refuses is not written over.
 func (s *Store) WriteFile(name string) (n int, err error) {
 	tmp, err := durable.Create(name)
 	if err != nil {
@@ -50,6 +89,9 @@ func (s *Store) WriteFile(name string) (n int, err error) {
 		err = w.Flush()
 	}
 	if err = durable.Finish(tmp, err); err == nil {
+		err = checkOwn(name)
+	}
+	if err == nil {
 		err = durable.Replace(name, tmp)
 	}
 	if err != nil {
@@ -73,6 +115,9 @@ func writeObject(w io.Writer, key string, o *Object) error {
 // any more), removes the file, and returns how many objects that are. Without a file there are none. What is behind a damage
 // is lost, and what came after now, where the clock was set back: it would be fresh for too long, and out of the reach of purges.
 func (s *Store) ReadFile(name string, rules func(key string) *Rules, since, now time.Time) (n int, err error) {
+	if err := checkOwn(name); err != nil {
+		return 0, fmt.Errorf("responses of APIs: %s: %w", name, err)
+	}
 	f, err := durable.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
@@ -85,7 +130,7 @@ func (s *Store) ReadFile(name string, rules func(key string) *Rules, since, now 
 		_ = os.Truncate(name, 0) // which is as good, where only the directory cannot be written
 		return 0, fmt.Errorf("responses of APIs: remove the file before the next start, which would bring back what is purged until then: %w", err)
 	}
-	r := &restartReader{Reader: bufio.NewReaderSize(f, 1<<20), left: math.MaxInt64}
+	r := &restartReader{Reader: bufio.NewReaderSize(f, 1<<20), left: math.MaxInt64, largest: mostHead + min(s.Memory, mostBody)}
 	if info, err := f.Stat(); err == nil {
 		r.left = info.Size()
 	}
@@ -119,16 +164,16 @@ func (s *Store) ReadFile(name string, rules func(key string) *Rules, since, now 
 // restartReader reads a file of objects, of which so many bytes are left.
 type restartReader struct {
 	*bufio.Reader
-	left int64
+	left    int64
+	largest int64 // bytes of an object
 }
 
 // magic reads the beginning of the file.
 func (r *restartReader) magic() error {
 	magic := make([]byte, len(restartMagic))
 	_, err := io.ReadFull(r, magic)
-	family := strings.TrimRight(restartMagic, "0123456789\n")
 	switch {
-	case err != nil, !strings.HasPrefix(string(magic), family):
+	case err != nil, !strings.HasPrefix(string(magic), restartFamily):
 		return errRestart
 	case string(magic) != restartMagic:
 		return ErrOtherVersion
@@ -138,12 +183,12 @@ func (r *restartReader) magic() error {
 
 // object reads the next object. At the end of the file it returns io.EOF.
 func (r *restartReader) object() (key string, value []byte, err error) {
-	k, err := r.part()
+	k, err := r.part(mostKey)
 	if errors.Is(err, io.EOF) {
 		return "", nil, io.EOF
 	}
 	if err == nil {
-		value, err = r.part()
+		value, err = r.part(r.largest)
 	}
 	var want uint64
 	if err == nil {
@@ -155,13 +200,13 @@ func (r *restartReader) object() (key string, value []byte, err error) {
 	return string(k), value, nil
 }
 
-// part reads a length and so many bytes. The file bounds what is allocated.
-func (r *restartReader) part() ([]byte, error) {
+// part reads a length and so many bytes. Damage may say any length, and a file may have holes.
+func (r *restartReader) part(most int64) ([]byte, error) {
 	n, err := binary.ReadUvarint(r)
 	if err != nil {
 		return nil, err
 	}
-	if n > uint64(r.left) {
+	if n > uint64(min(r.left, most)) {
 		return nil, errRestart
 	}
 	r.left -= int64(n)

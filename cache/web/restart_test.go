@@ -2,9 +2,13 @@ package web
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -149,5 +153,107 @@ func TestPrivateURIsAreInNoFile(t *testing.T) {
 	s.Put("/x?page=1", object(0, "b"))
 	if n, err := s.WriteFile(filepath.Join(t.TempDir(), "apis")); n != 1 || err != nil {
 		t.Errorf("%d are written: %v", n, err)
+	}
+}
+
+// TestFilesOfOthersAreLeft: of other programs, and of later versions, which may come back.
+func TestFilesOfOthersAreLeft(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "apis")
+	s := newTestStore(t, 1<<20)
+	s.Put("x/a", object(1, "body"))
+	rules := func(string) *Rules { return &usualRules }
+	for begin, left := range map[string]bool{
+		"my only copy": true, "s": false, "": false, "sundry": false, "sundry web": false, "sundry web 2": false, "sundry web 2\n": false, "sundry web 1\n...": false,
+		"sundry web 3\n...": true, "sundry web 10\n...": true, "sundry web two\n...": true, "sundry website": true, "sundry webpages of mine": true, "Sundry": true,
+	} {
+		if err := os.WriteFile(file, []byte(begin), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := newTestStore(t, 1<<20).ReadFile(file, rules, time.Time{}, noon.Add(time.Hour))
+		if newer := strings.HasPrefix(begin, "sundry web 3") || strings.HasPrefix(begin, "sundry web 1"); (err == nil) != (begin == "sundry web 2\n") || errors.Is(err, ErrOtherVersion) != newer {
+			t.Errorf("%q: %v", begin, err)
+		}
+		if there, _ := os.ReadFile(file); (string(there) == begin) != left && begin != "" {
+			t.Errorf("%q became %q", begin, there)
+		}
+		n, err := s.WriteFile(file)
+		if (err != nil) != left || (n == 0) != left {
+			t.Errorf("%q is written over: %d, %v", begin, n, err)
+		}
+		if there, _ := os.ReadFile(file); left && string(there) != begin {
+			t.Errorf("%q became %.20q", begin, there)
+		}
+	}
+	wantAlone(t, file)
+}
+
+// TestWhatIsNoFileIsLeft, and not waited for.
+func TestWhatIsNoFileIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	pipe, folder := filepath.Join(dir, "pipe"), filepath.Join(dir, "folder")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Mkdir(folder, 0o700)); err != nil {
+		t.Skip(err)
+	}
+	s := newTestStore(t, 1<<20)
+	s.Put("x/a", object(1, "body"))
+	for _, name := range []string{pipe, folder} {
+		before, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ReadFile(name, func(string) *Rules { return nil }, time.Time{}, noon); err == nil {
+			t.Errorf("%s was read", name)
+		}
+		if _, err := s.WriteFile(name); err == nil {
+			t.Errorf("%s was written", name)
+		}
+		if after, err := os.Stat(name); err != nil || after.Mode() != before.Mode() {
+			t.Errorf("%s became %v: %v", name, after, err)
+		}
+	}
+}
+
+// wantAlone wants no temporary files beside one.
+func wantAlone(t *testing.T, file string) {
+	t.Helper()
+	if all, err := os.ReadDir(filepath.Dir(file)); len(all) != 1 || err != nil {
+		t.Errorf("%v: %v", all, err)
+	}
+}
+
+// TestALargeRecordIsDamage: a file says what it likes of the size of a key and an object, and may have holes.
+func TestALargeRecordIsDamage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "apis")
+	s := newTestStore(t, 1<<20)
+	for name, record := range map[string][]byte{
+		"key":    binary.AppendUvarint(nil, 2900<<20),
+		"object": binary.AppendUvarint([]byte{3, 'x', '/', 'a'}, 2900<<20),
+	} {
+		if err := errors.Join(os.WriteFile(file, append([]byte(restartMagic), record...), 0o600), os.Truncate(file, 3<<30)); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if n, err := s.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}, noon); n != 0 || !errors.Is(err, errRestart) {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
+			t.Errorf("%s: %d bytes were allocated", name, n)
+		}
+	}
+}
+
+// TestTheLargestRecordIsKept.
+func TestTheLargestRecordIsKept(t *testing.T) {
+	const memory = 64 << 20
+	file, key := filepath.Join(t.TempDir(), "apis"), "x/"+strings.Repeat("%E4", 64<<10)
+	s, again := newTestStore(t, memory), newTestStore(t, memory)
+	s.Put(key, object(1, strings.Repeat("x", memory-(1<<20))))
+	if n, err := s.WriteFile(file); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if n, err := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}, noon.Add(time.Hour)); n != 1 || err != nil {
+		t.Error(n, err)
 	}
 }
