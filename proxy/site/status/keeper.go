@@ -13,13 +13,15 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"sundry/cache/far"
 )
 
 // version is the format's. A record of a later one is left alone, so that a rollout which is taken back loses nothing.
 const version = 1
 
-// largest bounds what is read: more than a full record is damage.
-const largest = 64 << 20
+// largest is the size in bytes of the largest JSON that is read. A full record has 10 MB, with the largest numbers.
+const largest = 12 << 20
 
 // WriteEvery is how often Write should be called: a process that is killed loses that much.
 const WriteEvery = 30 * time.Second
@@ -33,6 +35,8 @@ type Store interface {
 	Load(ctx context.Context) ([]byte, error)
 	// CompareAndSwap replaces old with value; false: something else is stored.
 	CompareAndSwap(ctx context.Context, old, value []byte) (bool, error)
+	// Repair replaces, with nil for damaged, what Load returns far.ErrNotAValue for; false: something else is stored.
+	Repair(ctx context.Context, damaged, value []byte) (bool, error)
 }
 
 // Keeper adds what this process counts to the record in a store. It is safe for concurrent use.
@@ -43,9 +47,11 @@ type Keeper struct {
 
 	writing sync.Mutex // one Write at a time
 	tried   []byte     // the last attempt; nil: it has succeeded. Guarded by writing
+	trying  *Record    // what tried encodes
 
 	mu     sync.Mutex // guards the rest
 	stored []byte     // as last seen
+	known  *Record    // what stored encodes, which never changes; nil: nothing was seen
 	sent   Record     // what the attempt adds
 	counts Record     // what was counted since
 }
@@ -66,7 +72,10 @@ func (k *Keeper) count(name string, at time.Time, t Tally) {
 func (k *Keeper) Record(now time.Time) *Record {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r, _ := k.decoded(k.stored, now) // which was read before
+	r := newRecord(now)
+	if k.known != nil {
+		r = k.known.clone()
+	}
 	r.merge(&k.sent)
 	r.merge(&k.counts)
 	return r
@@ -89,12 +98,12 @@ func (k *Keeper) swap(ctx context.Context, now time.Time) (done bool, err error)
 	if ctx.Err() != nil { // a file is written whatever its context says
 		return false, fmt.Errorf("write the status: %w", context.Cause(ctx))
 	}
-	stored, err := k.load(ctx)
+	stored, replace, err := k.load(ctx)
 	if err != nil {
 		return false, fmt.Errorf("read the status: %w", err)
 	}
 	if k.tried != nil && bytes.Equal(stored, k.tried) {
-		k.arrived(stored) // although it seemed to fail
+		k.arrived(stored, k.trying) // although it seemed to fail
 	}
 	k.send(now)
 	r, err := k.decoded(stored, now)
@@ -112,24 +121,30 @@ func (k *Keeper) swap(ctx context.Context, now time.Time) (done bool, err error)
 		return false, fmt.Errorf("write the status: %w", err)
 	}
 	if bytes.Equal(value, stored) {
-		k.arrived(stored) // there is nothing new
+		k.arrived(stored, r) // there is nothing new
 		return true, nil
 	}
-	k.tried = value
+	k.tried, k.trying = value, r
 	if k.store != nil {
-		if done, err = k.store.CompareAndSwap(ctx, stored, value); !done {
+		if done, err = replace(ctx, stored, value); !done {
 			return false, err
 		}
 	}
-	k.arrived(value)
+	k.arrived(value, r)
 	return true, nil
 }
 
-func (k *Keeper) load(ctx context.Context) ([]byte, error) {
+// load returns what is stored, and the method of the store that replaces it.
+func (k *Keeper) load(ctx context.Context) (stored []byte, replace func(ctx context.Context, old, value []byte) (bool, error), err error) {
 	if k.store == nil {
-		return k.stored, nil
+		return k.stored, nil, nil
 	}
-	return k.store.Load(ctx)
+	stored, err = k.store.Load(ctx)
+	if errors.Is(err, far.ErrNotAValue) {
+		k.log.Warn("the record of the status is no value: what this instance knows of it takes its place", "error", err)
+		return nil, k.store.Repair, nil
+	}
+	return stored, k.store.CompareAndSwap, err
 }
 
 // send puts what was counted to what is being sent.
@@ -141,15 +156,18 @@ func (k *Keeper) send(now time.Time) {
 	k.counts = Record{}
 }
 
-// arrived: what was sent is in the store.
-func (k *Keeper) arrived(stored []byte) {
+// arrived: what was sent is in the store, which has this record.
+func (k *Keeper) arrived(stored []byte, r *Record) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.tried, k.stored, k.sent = nil, stored, Record{}
+	k.tried, k.trying, k.stored, k.known, k.sent = nil, nil, stored, r, Record{}
 }
 
 // decoded is the record in the store. If there is none, or it is damaged, that which was last seen takes its place.
 func (k *Keeper) decoded(stored []byte, now time.Time) (*Record, error) {
+	if k.known != nil && bytes.Equal(stored, k.stored) {
+		return k.known.clone(), nil
+	}
 	r, err := decode(stored)
 	if errors.Is(err, errLater) {
 		return nil, err
@@ -157,8 +175,8 @@ func (k *Keeper) decoded(stored []byte, now time.Time) (*Record, error) {
 	if err != nil {
 		k.log.Warn("the record of the status is damaged: what this instance knows of it takes its place", "error", err)
 	}
-	if r == nil {
-		r, _ = decode(k.stored)
+	if r == nil && k.known != nil {
+		r = k.known.clone()
 	}
 	if r == nil {
 		r = newRecord(now)
@@ -168,28 +186,38 @@ func (k *Keeper) decoded(stored []byte, now time.Time) (*Record, error) {
 
 var errLater = errors.New("the status was written by a later version of this program: it is left alone")
 
+// errLarge means that a record is larger than any that instances write.
+var errLarge = errors.New("too large for a record of the status")
+
 // decode reads a record; nil for none.
 func decode(b []byte) (*Record, error) {
 	if len(b) == 0 {
 		return nil, nil //nolint:nilnil // see above
 	}
+	if len(b) > largest {
+		return nil, errLarge
+	}
 	z, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(z, largest))
+	text, err := io.ReadAll(io.LimitReader(z, largest+1))
 	if err != nil {
 		return nil, err
 	}
+	if len(text) > largest {
+		return nil, errLarge
+	}
 	r := &Record{}
 	err = json.Unmarshal(text, r)
-	switch {
-	case r.Version > version:
+	if r.Version > version {
 		return nil, errLater
-	case err != nil:
+	}
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
 		return nil, err
-	case r.Seed == "":
-		return nil, errors.New("expected a record with a seed")
 	}
 	maps.DeleteFunc(r.Endpoints, func(_ string, p *past) bool { return p == nil || p.Days == nil || p.Slots == nil })
 	r.Version = version

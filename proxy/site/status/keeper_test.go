@@ -5,10 +5,15 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"sundry/cache/far"
 )
 
 // shelf is a store that may fail.
@@ -17,18 +22,32 @@ type shelf struct {
 	value    []byte
 	away     error
 	answered bool // the next swap succeeds, and says that it does not
+	foreign  bool // there is something that is no value
 }
 
 func (s *shelf) Load(context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.foreign {
+		return nil, fmt.Errorf("status: %w", far.ErrNotAValue)
+	}
 	return s.value, s.away
+}
+
+func (s *shelf) Repair(_ context.Context, damaged, value []byte) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.foreign || damaged != nil {
+		return false, nil
+	}
+	s.foreign, s.value = false, value
+	return true, nil
 }
 
 func (s *shelf) CompareAndSwap(_ context.Context, old, value []byte) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away != nil || !bytes.Equal(s.value, old) {
+	if s.away != nil || s.foreign || !bytes.Equal(s.value, old) {
 		return false, s.away
 	}
 	s.value = value
@@ -113,6 +132,22 @@ func TestKeeperWithoutItsStore(t *testing.T) {
 		"cut off":                  func(s *shelf) { s.value = s.value[:len(s.value)/2] },
 		"a byte differs":           func(s *shelf) { s.value = bytes.Clone(s.value); s.value[len(s.value)/2]++ },
 		"another document":         func(s *shelf) { s.value = packed("{}") },
+		"another type of Redis":    func(s *shelf) { s.foreign, s.value = true, nil },
+		"a bomb":                   func(s *shelf) { s.value = packed(many(100_000, `"e%d":{"days":{"1":[1,1,1]},"slots":{}}`)) },
+		"a larger bomb": func(s *shelf) {
+			s.value = packed(strings.Repeat(" ", 63<<20) + many(1, `"e%d":{"days":{},"slots":{}}`))
+		},
+		"too many days": func(s *shelf) {
+			s.value = packed(fmt.Sprintf(many(1, `"e%d":{"days":{%s},"slots":{}}`), counts(daysKept+1)))
+		},
+		"too many slots": func(s *shelf) {
+			s.value = packed(fmt.Sprintf(many(1, `"e%d":{"days":{},"slots":{%s}}`), counts(2*window+2)))
+		},
+		"too many incidents": func(s *shelf) { s.value = packed(incidents(spellsKept+1, "")) },
+		"too many spells": func(s *shelf) {
+			s.value = packed(incidents(1, strings.Repeat(`{"endpoint":"a","state":"failing"},`, spellsKept)+`{"endpoint":"a","state":"failing"}`))
+		},
+		"a long seed": func(s *shelf) { s.value = packed(`{"version":1,"seed":"` + strings.Repeat("x", 1<<20) + `"}`) },
 	} {
 		s := &shelf{}
 		k := NewKeeper(s, slog.New(slog.DiscardHandler))
@@ -132,6 +167,65 @@ func TestKeeperWithoutItsStore(t *testing.T) {
 		if got := again.today("a"); got != (Tally{7, 0, 0}) {
 			t.Errorf("%s: stored %v", name, got)
 		}
+	}
+}
+
+// many is a record of so many endpoints, counts are so many of the numbers of an endpoint.
+func many(n int, endpoint string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.Replace(endpoint, "%d", strconv.Itoa(i), 1)
+	}
+	return `{"version":1,"seed":"x","endpoints":{` + strings.Join(all, ",") + `}}`
+}
+
+func counts(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(`"%d":[1,1,1]`, i)
+	}
+	return strings.Join(all, ",")
+}
+
+// incidents is a record of so many incidents with these spells.
+func incidents(n int, spells string) string {
+	return `{"version":1,"seed":"x","incidents":[` + strings.Repeat(`{"spells":[`+spells+`]},`, n-1) + `{"spells":[` + spells + `]}]}`
+}
+
+// TestAFullRecordIsKept: with all that a fleet writes, and the largest numbers.
+func TestAFullRecordIsKept(t *testing.T) {
+	s := &shelf{}
+	k := NewKeeper(s, slog.Default())
+	large := Tally{1 << 62, 1 << 62, 1 << 62}
+	for i := range 2 * endpointsKept {
+		name := fmt.Sprintf("%s-%d", strings.Repeat("n", 50), i)
+		for n := range int64(2 * daysKept) {
+			k.counts.of(name).Days[number(at, day)-n] = large
+		}
+		for n := range int64(4 * window) {
+			k.counts.of(name).Slots[number(at, slot)+n-2*window] = large
+		}
+	}
+	write(t, k)
+	again := NewKeeper(s, slog.Default())
+	write(t, again)
+	r := again.Record(at)
+	name := strings.Repeat("n", 50) + "-0"
+	if p := r.Endpoints[name]; len(r.Endpoints) != endpointsKept || len(p.Days) != daysKept || len(p.Slots) != 2*window+1 {
+		t.Errorf("%d endpoints", len(r.Endpoints))
+	}
+}
+
+// TestRecordsAreDecodedOnce: what a page changes in its record is in no other, and costs no decoding.
+func TestRecordsAreDecodedOnce(t *testing.T) {
+	k := NewKeeper(&shelf{value: packed(many(1, `"e%d":{"days":{"20514":[4,1,1]},"slots":{}}`))}, slog.Default())
+	write(t, k)
+	r := k.Record(at)
+	r.Add("e0", at, Tally{1, 0, 0})
+	r.Incidents = append(r.Incidents, Incident{})
+	k.stored = []byte("what is not decoded again")
+	if again := k.Record(at); again.Endpoints["e0"].Days[20514] != (Tally{4, 1, 1}) || again.Seed != "x" || len(again.Incidents) != 0 {
+		t.Errorf("%+v", again)
 	}
 }
 

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -18,8 +19,13 @@ const (
 	slot   = 5 * time.Minute
 	window = 12
 
+	// slotsKept is how many slots trim leaves: those within window of the present one, in both directions.
+	slotsKept = 2*window + 1
+
 	endpointsKept = 1000
 	spellsKept    = 500
+	// seedKept is the size in bytes of the longest seed, and of the longest name of a writer.
+	seedKept = 100
 )
 
 const day = 24 * time.Hour
@@ -101,6 +107,40 @@ func (r *Record) merge(other *Record) {
 			p.Slots[n] = p.Slots[n].plus(t)
 		}
 	}
+}
+
+// check reports why a record cannot be what an instance has written, after trim.
+func (r *Record) check() error {
+	spells := 0
+	for i := range r.Incidents {
+		spells += max(len(r.Incidents[i].Spells), 1)
+	}
+	switch {
+	case r.Seed == "":
+		return errors.New("expected a record with a seed")
+	case len(r.Endpoints) > endpointsKept, spells > spellsKept, len(r.Seed) > seedKept, len(r.Writer) > seedKept:
+		return errLarge
+	}
+	for _, p := range r.Endpoints {
+		if p != nil && (len(p.Days) > daysKept || len(p.Slots) > slotsKept) {
+			return errLarge
+		}
+	}
+	return nil
+}
+
+// clone returns a copy that shares nothing with the record.
+func (r *Record) clone() *Record {
+	c := *r
+	c.Endpoints = maps.Clone(r.Endpoints)
+	for name, p := range c.Endpoints {
+		c.Endpoints[name] = &past{maps.Clone(p.Days), maps.Clone(p.Slots)}
+	}
+	c.Incidents = slices.Clone(r.Incidents)
+	for i := range c.Incidents {
+		c.Incidents[i].Spells = slices.Clone(c.Incidents[i].Spells)
+	}
+	return &c
 }
 
 // trim forgets what is too much: the oldest incidents, and of the days those that are furthest from now, in whichever
