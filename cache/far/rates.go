@@ -55,7 +55,7 @@ func (t *Tier) Rates(name string) *Rates {
 }
 
 // ratesScript is the generic cell rate algorithm for what was admitted already. Times are in
-// microseconds. What it finds beyond the most is of a clock that was set back. Keys of another type are deleted, and a secret of
+// microseconds. Instances of the future, and what it finds beyond the most, are of a clock that was set back. Keys of another type are deleted, and a secret of
 // another size is replaced.
 const ratesScript = `
 local t = redis.call("time")
@@ -67,6 +67,7 @@ end
 if redis.call("strlen", KEYS[1]) ~= #ARGV[2] then redis.call("set", KEYS[1], ARGV[2]) end
 redis.call("zadd", KEYS[2], now, ARGV[1])
 redis.call("zremrangebyscore", KEYS[2], "-inf", now - ARGV[5])
+redis.call("zremrangebyscore", KEYS[2], now + 1, "+inf")
 redis.call("zremrangebyscore", KEYS[3], "-inf", now - lag)
 redis.call("zremrangebyscore", KEYS[3], now + most + 1, "+inf")
 for i = 8, #ARGV, 2 do

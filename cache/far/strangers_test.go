@@ -74,3 +74,18 @@ func TestStrangeRatesAreReplaced(t *testing.T) {
 		}
 	}
 }
+
+// TestInstancesFromTheFutureAreForgotten: nobody hears of them, and they would count for ever.
+func TestInstancesFromTheFutureAreForgotten(t *testing.T) {
+	server, tier := started(t, patient)
+	rates := tier.Rates("test")
+	server.Must("ZADD " + rates.keys[1] + " inf a 9e15 b 1e300 c -inf d")
+	fleet, err := rates.Exchange(t.Context(), Report{Secret: []byte("of sixteen bytes"), Lag: time.Second, Most: time.Hour})
+	if err != nil || fleet.Instances != 1 {
+		t.Errorf("%d instances, %v", fleet.Instances, err)
+	}
+	other, err := tier.Rates("test").Exchange(t.Context(), Report{Secret: []byte("of sixteen bytes"), Lag: time.Second, Most: time.Hour})
+	if err != nil || other.Instances != 2 {
+		t.Errorf("%d instances, %v", other.Instances, err)
+	}
+}
