@@ -131,6 +131,14 @@ func TestStateSurvivesARestart(t *testing.T) {
 			t.Errorf("%s is not written anew: %v", name, err)
 		}
 	}
+	write(t, file, []byte("sundry advice 0\nof an earlier version"))
+	if err := o.WriteFile(file); err != nil {
+		t.Error(err)
+	}
+	write(t, file, []byte("sundry advice 2\nof a later version"))
+	if err := o.WriteFile(file); !errors.Is(err, ErrForeign) {
+		t.Errorf("of a later version: %v", err)
+	}
 	write(t, file, []byte("something else"))
 	if err := o.WriteFile(file); !errors.Is(err, ErrForeign) {
 		t.Errorf("%v", err)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"sundry/cache/durable"
@@ -49,9 +50,8 @@ func (o *Observer) WriteFile(name string) error {
 	if name == "" {
 		return nil
 	}
-	anyVersion := stateKind[:len(stateKind)-2]
-	old, err := durable.ReadBegin(name, len(anyVersion))
-	if errors.Is(err, durable.ErrNotRegular) || err == nil && len(old) > 0 && string(old) != anyVersion {
+	old, err := durable.ReadBegin(name, len(stateKind))
+	if errors.Is(err, durable.ErrNotRegular) || err == nil && len(old) > 0 && !replaceable(string(old)) {
 		return fmt.Errorf("%s: %w", name, ErrForeign)
 	}
 	var all []kept
@@ -67,6 +67,13 @@ func (o *Observer) WriteFile(name string) error {
 	sum, body := b.Bytes()[len(stateKind):], b.Bytes()[len(stateKind)+crc32.Size:]
 	binary.BigEndian.PutUint32(sum, crc32.ChecksumIEEE(body))
 	return durable.WriteFile(name, b.Bytes())
+}
+
+// replaceable reports whether a file that begins so is a state of this version, or of an earlier one.
+func replaceable(begin string) bool {
+	kind, version := stateKind[:len(stateKind)-2], stateKind[len(stateKind)-2:]
+	of, ok := strings.CutPrefix(begin, kind)
+	return ok && of <= version
 }
 
 func (s *space) kept(name string) kept {
