@@ -3,6 +3,8 @@ package live
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"sync"
 
@@ -21,6 +23,7 @@ type Mirror struct {
 	Log      *slog.Logger
 
 	mu     sync.Mutex
+	left   bool   // the file is left alone
 	copied []byte // the content of the file, as far as is known; nil: it was not read yet
 }
 
@@ -83,9 +86,16 @@ func (m *Mirror) Repair(ctx context.Context, damaged, value []byte) (bool, error
 	return repaired, err
 }
 
-// read returns what the file has; empty if it cannot be read.
+// read returns what the file has, or else nothing. A damaged copy is kept under another name. A file that cannot be read is left alone.
 func (m *Mirror) read() []byte {
-	b, err := durable.ReadFile(m.Path)
+	b, err := durable.ReadFile(m.Path, maxFile)
+	if err == nil && m.Sequence(b) == 0 && len(b) > 0 {
+		err = durable.WriteFile(m.Path+".damaged", b)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.left = true
+		m.Log.Warn("there will be no copy of what is stored in Redis: the file cannot be read, and is left as it is", "error", err)
+	}
 	if err != nil {
 		return []byte{}
 	}
@@ -94,7 +104,7 @@ func (m *Mirror) read() []byte {
 
 // write copies what is stored to the file. What is damaged leaves the copy as it is.
 func (m *Mirror) write(stored []byte) {
-	if bytes.Equal(m.copied, stored) || m.Sequence(stored) == 0 {
+	if m.left || bytes.Equal(m.copied, stored) || m.Sequence(stored) == 0 {
 		return
 	}
 	m.copied = bytes.Clone(stored)

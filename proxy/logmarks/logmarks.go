@@ -46,7 +46,7 @@ func OfFleet(ctx context.Context, tier *far.Tier, file string) (Secret, error) {
 
 // copied returns the secret of a file, or else a new one.
 func copied(file string) []byte {
-	text, err := durable.ReadFile(file)
+	text, err := durable.ReadFile(file, maxFile)
 	if err == nil {
 		_, err = parse(text)
 	}
