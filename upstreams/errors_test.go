@@ -13,6 +13,14 @@ import (
 	"sundry/upstreams/lib/redact"
 )
 
+// TestTitlesInChineseCharsets: the title of a page is read in the encoding that the page names.
+func TestTitlesInChineseCharsets(t *testing.T) {
+	title, page := TitleOf([]byte("<html><meta charset=gb2312><title>\xb5\xc7\xc2\xbc\x81\x39\xee\x39</title>"))
+	if !page || title != "登录㐀" || !(&Refusal{Page: true, Said: title}).ForBrowsers() {
+		t.Errorf("%q %v", title, page)
+	}
+}
+
 // TestOutcomes: what counts against a host is that it failed, was silent, or
 // asked us to slow down.
 func TestOutcomes(t *testing.T) {

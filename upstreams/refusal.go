@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"sundry/upstreams/lib/redact"
+	"sundry/upstreams/lib/charsets"
 )
 
 // Refusal is why a reply is no success: what the judge went by, and what the service said.
@@ -78,11 +78,14 @@ func said(body any) string {
 
 // TitleOf is the title of an HTML page; page is false for another text.
 func TitleOf(text []byte) (title string, page bool) {
-	lower := strings.ToLower(string(text[:min(len(text), 1<<10)]))
+	head := string(charsets.Readable(text[:min(len(text), longestHead)]))
+	if len(text) > longestHead {
+		head += "…" // before which a redactor finds the beginning of a secret
+	}
+	lower := strings.ToLower(head[:min(len(head), 1<<10)])
 	if !strings.Contains(lower, "<html") && !strings.Contains(lower, "<!doctype html") && !strings.Contains(lower, "<head") {
 		return "", false
 	}
-	head := redact.Truncate(string(text[:min(len(text), longestHead+1)]), longestHead)
 	z := html.NewTokenizer(strings.NewReader(head))
 	for inTitle := false; ; {
 		switch z.Next() {

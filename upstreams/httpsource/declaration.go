@@ -98,8 +98,9 @@ type Spec struct {
 	// Marker is the variable of decode: script, such as window.__INITIAL_STATE__, or
 	// # and the id of the script element, such as #__NEXT_DATA__.
 	Marker string `yaml:"marker" example:"window.__INITIAL_STATE__"`
-	// Charset of the reply: utf-8 (default), gbk, gb18030 or big5. XML declares its own.
-	Charset string `yaml:"charset" enum:"utf-8,gbk,gb18030,big5"`
+	// Charset of the reply: utf-8 (default), gb18030 or big5. gbk and gb2312 mean gb18030.
+	// XML declares its own.
+	Charset string `yaml:"charset" enum:"utf-8,gbk,gb2312,gb18030,big5"`
 	// Max bounds the reply's body in KiB, after decompression; 0 means 2048.
 	Max int `yaml:"max_kib" example:"64" least:"0"`
 	// Hosts are those that redirects may lead to, beside the URL's own.

@@ -13,12 +13,11 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
 
 	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/lib/charsets"
 	"sundry/upstreams/lib/pixels"
 	"sundry/upstreams/lib/plainjson"
 	"sundry/upstreams/lib/sharelink"
@@ -29,12 +28,9 @@ func charset(name string) (e encoding.Encoding, ok bool) {
 	switch name {
 	case "", "utf-8":
 		return nil, true
-	case "gbk":
-		return simplifiedchinese.GBK, true
-	case "gb18030":
-		return simplifiedchinese.GB18030, true
-	case "big5":
-		return traditionalchinese.Big5, true
+	case "gbk", "gb2312", "gb18030", "big5":
+		e, _, ok = charsets.Of(name)
+		return e, ok
 	}
 	return nil, false
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mmcdole/gofeed"
 	"golang.org/x/net/html"
+	"golang.org/x/text/encoding/unicode"
 
 	"sundry/upstreams"
 )
@@ -46,8 +47,13 @@ func decodeFeed(_ context.Context, text []byte, from *url.URL) (any, error) {
 	return feedValue(feed, from), nil
 }
 
-// Feed is what decode: feed makes of a feed that came from an address.
+// Feed returns what decode: feed makes of a feed that came from an address. The text is
+// UTF-8, whatever encoding it declares.
 func Feed(text []byte, from *url.URL) (map[string]any, error) {
+	text, err := textOfXML(text, unicode.UTF8)
+	if err != nil {
+		return nil, err
+	}
 	v, err := decodeFeed(context.Background(), text, from)
 	object, _ := v.(map[string]any)
 	return object, err

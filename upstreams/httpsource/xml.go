@@ -11,7 +11,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/htmlindex"
+
+	"sundry/upstreams/lib/charsets"
 )
 
 // xmlDeclaration begins a document, with its encoding.
@@ -31,8 +32,8 @@ func textOfXML(body []byte, declared encoding.Encoding) ([]byte, error) {
 		}
 	}
 	if declared == nil {
-		var err error
-		if declared, err = htmlindex.Get(name); err != nil {
+		var ok bool
+		if declared, _, ok = charsets.Of(name); !ok {
 			return nil, fmt.Errorf("body as XML: its encoding %q is not known; declare a charset", name)
 		}
 	}

@@ -45,6 +45,8 @@ func TestSelectionsOfXML(t *testing.T) {
 		{"entities", "t: t", "<!DOCTYPE r [<!ENTITY a 'aaa'><!ENTITY b SYSTEM 'file:///etc/passwd'>]><r><t>&a;&b;&lt;&nbsp;&#65; & more</t></r>", `{"t":"&a;&b;< A & more"}`},
 		{"charset of the document", "t: t", `<?xml version="1.0" encoding="GB2312"?><r><t>` + gbk + `</t></r>`, `{"t":"天气"}`},
 		{"in UTF-8 all the same", "t: t", `<?xml version="1.0" encoding="gb2312"?><r><t>天气</t></r>`, `{"t":"天气"}`},
+		{"a character of GB 18030", "t: t", `<?xml version="1.0" encoding="gb2312"?><r><t>` + "\x81\x39\xee\x39\x80" + `</t></r>`, `{"t":"㐀€"}`},
+		{"the same with another label", "t: t", `<?xml version="1.0" encoding="GBK"?><r><t>` + "\x81\x39\xee\x39" + `</t></r>`, `{"t":"㐀"}`},
 		{"not in UTF-16", "t: t", `<?xml version="1.0" encoding="utf-16"?><r><t>a</t></r>`, `{"t":"a"}`},
 		{"a character cut in two", "t: t", "<r><t>a\xe5\xa4</t></r>", `{"t":"a` + "\ufffd" + `"}`},
 		{"control characters", "t: t", "\xef\xbb\xbf<r><t>a\x08b\x00</t></r>", `{"t":"ab"}`},

@@ -128,14 +128,16 @@ func TestHostileAnswers(t *testing.T) {
 func TestDecoding(t *testing.T) {
 	gbk := []byte{'{', '"', 'a', '"', ':', '"', 0xd6, 0xd0, '"', '}'}
 	for name, r := range map[string]struct{ body, options, want string }{
-		"gbk":             {string(gbk), "charset: gbk", `{"a":"中"}`},
-		"utf-8 after all": {`{"a":"中"}`, "charset: gbk", `{"a":"中"}`},
-		"byte order mark": {"\xef\xbb\xbf" + `{"a":1}`, "", `{"a":1}`},
-		"jsonp":           {`/**/cb1({"a":"});"});more()`, "decode: jsonp", `{"a":"});"}`},
-		"script":          {"\n\nvar x = [1, 2];", "decode: jsonp", `[1,2]`},
-		"big number":      {`{"a":12345678901234567890}`, "", `{"a":12345678901234567890}`},
-		"text":            {"plain", "decode: text", `"plain"`},
-		"cut jsonp":       {`cb1({"a":`, "decode: jsonp", ""},
+		"gbk":               {string(gbk), "charset: gbk", `{"a":"中"}`},
+		"gb18030 as gbk":    {"{\"a\":\"\x81\x39\xee\x39\"}", "charset: gbk", `{"a":"㐀"}`},
+		"gb18030 as gb2312": {"{\"a\":\"\x81\x39\xee\x39\"}", "charset: gb2312", `{"a":"㐀"}`},
+		"utf-8 after all":   {`{"a":"中"}`, "charset: gbk", `{"a":"中"}`},
+		"byte order mark":   {"\xef\xbb\xbf" + `{"a":1}`, "", `{"a":1}`},
+		"jsonp":             {`/**/cb1({"a":"});"});more()`, "decode: jsonp", `{"a":"});"}`},
+		"script":            {"\n\nvar x = [1, 2];", "decode: jsonp", `[1,2]`},
+		"big number":        {`{"a":12345678901234567890}`, "", `{"a":12345678901234567890}`},
+		"text":              {"plain", "decode: text", `"plain"`},
+		"cut jsonp":         {`cb1({"a":`, "decode: jsonp", ""},
 	} {
 		url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, r.body) })
 		env := environment(t)

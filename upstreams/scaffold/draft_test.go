@@ -79,6 +79,24 @@ func TestPromisingPlaces(t *testing.T) {
 	}
 }
 
+// A reply is in the charset that its header or its beginning names, by any of its labels.
+func TestChineseReplies(t *testing.T) {
+	a, err := ReadCall("t", "https://a.example.org/x", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]struct{ header, body string }{
+		"header": {"text/html; charset=gb_2312-80", "<title>\x81\x39\xee\x39</title>"},
+		"meta":   {"text/html", "<meta charset=x-gbk><title>\x81\x39\xee\x39</title>"},
+		"feed":   {"text/xml", `<?xml version="1.0" encoding="gb2312"?><rss version="2.0"><channel><title>` + "\x81\x39\xee\x39" + `</title><item><title>b</title></item></channel></rss>`},
+	} {
+		got, err := readReply(&Call{Address: a, Header: http.Header{"Content-Type": {r.header}}, Body: []byte(r.body)})
+		if err != nil || got.Charset != "gb18030" || !strings.Contains(string(got.body), "㐀") {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
+	}
+}
+
 // FuzzReadCall: any body of a POST ends in an address or an error, and sends what it says.
 func FuzzReadCall(f *testing.F) {
 	f.Add(`{"query": "{ a }", "variables": {"id": "{id}", "token": "geheim-1"}}`)

@@ -8,12 +8,10 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
 
 	"sundry/metrics/words"
 	"sundry/upstreams/httpsource"
+	"sundry/upstreams/lib/charsets"
 )
 
 // reply is what is known about a reply.
@@ -32,7 +30,6 @@ var (
 	page  = regexp.MustCompile(`(?i)^\s*(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b`)
 	// hiddenNumber matches numbers of JSON that hold a secret.
 	hiddenNumber = regexp.MustCompile(`([:,\[]\s*)[-+.0-9eE]*(?:\*\*\*[-+.0-9eE]*)+`)
-	declared     = regexp.MustCompile(`(?i)charset=["']?([a-z0-9-]+)`)
 )
 
 // readReply finds out what the reply is.
@@ -85,19 +82,12 @@ func (r *reply) readText(c *Call) error {
 	if utf8.Valid(r.body) {
 		return nil
 	}
-	name := ""
-	if m := declared.FindStringSubmatch(c.Header.Get("Content-Type") + " " + string(r.body[:min(len(r.body), 2048)])); m != nil {
-		name = strings.ToLower(m[1])
+	label := charsets.Label(c.Header.Get("Content-Type"), r.body)
+	from, name, _ := charsets.Of(label)
+	if name != "gb18030" && name != "big5" {
+		return words.Errorf("the reply is neither a picture nor UTF-8, and names no charset that is known (%q); expected gbk, gb18030 or big5", "回复既不是图片，也不是 UTF-8，又没有写明认识的编码（%q）；应为 gbk、gb18030 或 big5", label)
 	}
-	var from encoding.Encoding
-	switch name {
-	case "gbk", "gb2312", "gb18030":
-		r.Charset, from = "gb18030", simplifiedchinese.GB18030
-	case "big5":
-		r.Charset, from = "big5", traditionalchinese.Big5
-	default:
-		return words.Errorf("the reply is neither a picture nor UTF-8, and names no charset that is known (%q); expected gbk, gb18030 or big5", "回复既不是图片，也不是 UTF-8，又没有写明认识的编码（%q）；应为 gbk、gb18030 或 big5", name)
-	}
+	r.Charset = name
 	text, err := from.NewDecoder().Bytes(r.body)
 	r.body = text
 	return err
