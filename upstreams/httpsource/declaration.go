@@ -89,7 +89,8 @@ type Spec struct {
 	// html or xml (what Select says), or feed: what RSS, Atom or RDF says, with the names of
 	// https://jsonfeed.org, such as title and items, each with id, url, title, summary,
 	// content_html, image, date_published, date_modified, authors, tags and attachments.
-	// What it lacks is left out, dates are RFC 3339, and links absolute.
+	// What it lacks is left out, dates are RFC 3339, and links absolute. Dates without a
+	// time zone are in Zone.
 	Decode string `yaml:"decode" enum:"json,jsonp,html,xml,feed,script,text,image"`
 	// Select is what decode: html or xml takes from the page or document, by name. In
 	// XML, names match in upper and lower case; a prefix is a part of the name, as the document
@@ -101,6 +102,9 @@ type Spec struct {
 	// Charset of the reply: utf-8 (default), gb18030 or big5. gbk and gb2312 mean gb18030.
 	// XML declares its own.
 	Charset string `yaml:"charset" enum:"utf-8,gbk,gb2312,gb18030,big5"`
+	// Zone is the time zone of dates of a feed that have none; that of China (+08:00) by
+	// default.
+	Zone declare.Text `yaml:"zone" example:"\"+09:00\""`
 	// Max bounds the reply's body in KiB, after decompression; 0 means 2048.
 	Max int `yaml:"max_kib" example:"64" least:"0"`
 	// Hosts are those that redirects may lead to, beside the URL's own.
@@ -155,7 +159,7 @@ func (s *StepSpec) version(defs *jq.Defs) string {
 	}
 	_, _ = fmt.Fprintf(h, "%q", defs.Text(s.Keep))
 	if s.HTTP != nil {
-		_, _ = fmt.Fprintf(h, "%q %q %q", s.HTTP.Decode, s.HTTP.Marker, s.HTTP.Charset)
+		_, _ = fmt.Fprintf(h, "%q %q %q %s", s.HTTP.Decode, s.HTTP.Marker, s.HTTP.Charset, s.HTTP.Zone.Value)
 		if len(s.HTTP.Select) > 0 {
 			_, _ = fmt.Fprintf(h, "%x", hashOf(s.HTTP.Select))
 		}

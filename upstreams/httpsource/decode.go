@@ -195,7 +195,7 @@ type decoder struct {
 }
 
 func (f *fetcher) compileDecoder(spec *Spec, problems *declare.Problems) {
-	selections := compileSelections(spec.Select, problems)
+	selections, zone := compileSelections(spec.Select, problems), compileZone(spec, problems)
 	switch spec.Decode {
 	case "", "json":
 		f.decoder = plain(DecodeJSON)
@@ -210,7 +210,7 @@ func (f *fetcher) compileDecoder(spec *Spec, problems *declare.Problems) {
 	case "xml":
 		f.decoder = &decoder{textOfXML, (&document{parseXML, selections}).decode, memoryOfDocument}
 	case "feed":
-		f.decoder = &decoder{textOfXML, decodeFeed, memoryOfFeed}
+		f.decoder = &decoder{textOfXML, feedIn(zone), memoryOfFeed}
 	}
 	if (spec.Decode == "script") != (spec.Marker != "") {
 		problems.Add(spec.URL.Line, "marker: expected with decode: script, and only there, for example marker: window.__INITIAL_STATE__, got %q", spec.Marker)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"sundry/upstreams"
+	"sundry/upstreams/lib/chinatime"
 )
 
 // Bounds of a feed, far above those of any real one.
@@ -30,7 +31,16 @@ const (
 // decodeFeed makes what JSON Feed (https://jsonfeed.org/version/1.1) calls a feed of RSS,
 // Atom or RDF that came from an address. What the feed lacks is absent, as are links that
 // lead to no web page and dates that are none.
-func decodeFeed(_ context.Context, text []byte, from *url.URL) (any, error) {
+func decodeFeed(ctx context.Context, text []byte, from *url.URL) (any, error) {
+	return feedIn(chinatime.Zone())(ctx, text, from)
+}
+
+// feedIn returns a decoder of feeds whose dates without a time zone are in this one.
+func feedIn(zone *time.Location) func(context.Context, []byte, *url.URL) (any, error) {
+	return func(_ context.Context, text []byte, from *url.URL) (any, error) { return readFeedIn(zone, text, from) }
+}
+
+func readFeedIn(zone *time.Location, text []byte, from *url.URL) (any, error) {
 	root, err := parseXML(text)
 	if err != nil {
 		return nil, err
@@ -44,7 +54,7 @@ func decodeFeed(_ context.Context, text []byte, from *url.URL) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("body as a feed (RSS, Atom or RDF): %w", err)
 	}
-	return feedValue(feed, from), nil
+	return (&feedReader{from, zone}).feed(feed), nil
 }
 
 // Feed returns what decode: feed makes of a feed that came from an address. The text is
@@ -103,8 +113,8 @@ func (p properties) text(name, value string) {
 	}
 }
 
-func (p properties) date(name string, t *time.Time) {
-	if t != nil && !t.IsZero() {
+func (p properties) date(name string, t time.Time) {
+	if !t.IsZero() {
 		p[name] = t.Format(time.RFC3339)
 	}
 }
@@ -115,8 +125,15 @@ func (p properties) list(name string, values []any) {
 	}
 }
 
-func feedValue(f *gofeed.Feed, from *url.URL) map[string]any {
-	p := properties{}
+// feedReader makes a value of a feed that came from an address. Its dates without a
+// time zone are in zone.
+type feedReader struct {
+	from *url.URL
+	zone *time.Location
+}
+
+func (r *feedReader) feed(f *gofeed.Feed) map[string]any {
+	p, from := properties{}, r.from
 	p.text("title", f.Title)
 	p.text("home_page_url", absolute(from, f.Link))
 	p.text("feed_url", absolute(from, f.FeedLink))
@@ -128,13 +145,14 @@ func feedValue(f *gofeed.Feed, from *url.URL) map[string]any {
 	p.list("authors", authors(f.Authors))
 	items := make([]any, 0, len(f.Items))
 	for _, i := range f.Items {
-		items = append(items, itemValue(i, from))
+		items = append(items, r.item(i))
 	}
 	p["items"] = items
 	return p
 }
 
-func itemValue(i *gofeed.Item, from *url.URL) map[string]any {
+func (r *feedReader) item(i *gofeed.Item) map[string]any {
+	from := r.from
 	link := i.Link
 	if link == "" && strings.HasPrefix(i.GUID, "http") {
 		link = i.GUID
@@ -148,8 +166,8 @@ func itemValue(i *gofeed.Item, from *url.URL) map[string]any {
 	if i.Image != nil {
 		p.text("image", absolute(from, i.Image.URL))
 	}
-	p.date("date_published", i.PublishedParsed)
-	p.date("date_modified", i.UpdatedParsed)
+	p.date("date_published", dateIn(r.zone, i.Published, i.PublishedParsed))
+	p.date("date_modified", dateIn(r.zone, i.Updated, i.UpdatedParsed))
 	p.list("authors", authors(i.Authors))
 	var tags []any
 	for _, tag := range i.Categories {

@@ -85,6 +85,8 @@ func TestMistakesOfSteps(t *testing.T) {
 		"before: [{name: a, http: {url: 'https://a.org/{b}'}}, {name: b, http: {url: 'https://a.org/'}}]": "placeholder {b}",
 		"http: {url: 'https://a.org/', form: {a: b}, json: .}":                                            "form and json: expected only one of them",
 		"http: {url: 'https://a.org/', decode: script}":                                                   "marker: expected with decode: script, and only there",
+		"http: {url: 'https://a.org/', decode: feed, zone: Tokyo}":                                        "zone: expected hours and minutes from UTC",
+		"http: {url: 'https://a.org/', zone: '+09:00'}":                                                   "zone: expected hours and minutes from UTC",
 		"http: {url: 'https://a.org/', marker: x}":                                                        "marker: expected with decode: script, and only there",
 		"vars: {A: '1'}": `var "A": expected a name`,
 	} {

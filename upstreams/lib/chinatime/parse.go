@@ -27,18 +27,21 @@ var spellings = strings.NewReplacer("/", "-", "年", "-", "月", "-", "日", " "
 // seconds, with / or 年月日 for -, or as in RFC 1123; with a zone (Z, +08:00, +0800, GMT) or
 // without one, which means China's; or 10 digits of Unix seconds or 13 of milliseconds, which
 // are returned in China's time.
-func Parse(text string) (at time.Time, ok bool) {
+func Parse(text string) (at time.Time, ok bool) { return ParseIn(zone, text) }
+
+// ParseIn is Parse for the services of another country: a time without a zone is in this one.
+func ParseIn(zone *time.Location, text string) (at time.Time, ok bool) {
 	text = strings.TrimSpace(text)
 	if at, ok = unix(text); ok {
-		return at, true
+		return at.In(zone), true
 	}
-	return parse(text, times)
+	return parse(zone, text, times)
 }
 
 // ParseDay reads a day as services write it: 2006-01-02, with / or 年月日 for -, or 20060102; or
 // a time, as Parse does, whose day in China it is.
 func ParseDay(text string) (day time.Time, ok bool) {
-	if day, ok = parse(text, []string{"2006-1-2", "20060102"}); ok {
+	if day, ok = parse(zone, text, []string{"2006-1-2", "20060102"}); ok {
 		return day, true
 	}
 	at, ok := Parse(text)
@@ -48,7 +51,7 @@ func ParseDay(text string) (day time.Time, ok bool) {
 // longest is how many bytes the longest text has that is read.
 const longest = 64
 
-func parse(text string, layouts []string) (time.Time, bool) {
+func parse(zone *time.Location, text string, layouts []string) (time.Time, bool) {
 	if len(text) > longest {
 		return time.Time{}, false
 	}
