@@ -7,23 +7,41 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 
 	"sundry/upstreams/lib/webpage"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 const (
 	maxRedirects = 5
 	maxIcon      = 1 << 20
-	maxPage      = 384 << 10
+	maxPage      = 512 << 10
 
 	// agent names this service in a form that sites which require a browser accept.
 	agent = "Mozilla/5.0 (compatible; Sundry/1.0)"
 )
 
+// search is one search for an icon, with cookies of its own: some sites redirect to
+// themselves until a cookie is sent.
+type search struct {
+	*Finder
+	jar *cookiejar.Jar
+}
+
+func (f *Finder) search() (*search, error) {
+	jar, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+	if err != nil {
+		return nil, fmt.Errorf("make a cookie jar: %w", err)
+	}
+	return &search{f, jar}, nil
+}
+
 // get follows up to five redirects. It returns the response, whose body the
 // caller closes, and the URL that it came from.
-func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *url.URL, error) {
+func (f *search) get(ctx context.Context, raw, accept string) (*http.Response, *url.URL, error) {
 	for range maxRedirects + 1 {
 		u, err := f.Check(raw)
 		if err != nil {
@@ -36,16 +54,20 @@ func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *
 		// No Accept-Encoding: a transport that sets its own decompresses as well.
 		req.Header.Set("User-Agent", agent)
 		req.Header.Set("Accept", accept)
+		for _, c := range f.jar.Cookies(u) {
+			req.AddCookie(c)
+		}
 		resp, err := f.Do.Do(req)
 		if err != nil {
 			return nil, nil, failed(u, err)
 		}
+		f.jar.SetCookies(u, resp.Cookies())
 		location := resp.Header.Get("Location")
 		if !webpage.IsRedirect(resp.StatusCode) || location == "" {
 			return resp, u, nil
 		}
 		_ = resp.Body.Close()
-		next, err := u.Parse(location)
+		next, err := webpage.Reference(u, location)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s redirects to something that is not a URL", u.Host)
 		}

@@ -53,8 +53,8 @@ type Icon struct {
 // and neither has an icon; one of Check; or says why neither answered, or what reply
 // was empty or cut off.
 func (f *Finder) Root(ctx context.Context, host string) (*Icon, error) {
-	return f.both(ctx, host, func(ctx context.Context, origin string) (*Icon, error) {
-		return f.icon(ctx, origin+"/favicon.ico")
+	return f.both(ctx, host, func(ctx context.Context, s *search, origin string) (*Icon, error) {
+		return s.icon(ctx, origin+"/favicon.ico")
 	})
 }
 
@@ -62,24 +62,28 @@ func (f *Finder) Root(ctx context.Context, host string) (*Icon, error) {
 // the icons that it links, best first. Times and errors are those of Root, but
 // the error is not ErrNone when an icon of the page could not be fetched.
 func (f *Finder) Page(ctx context.Context, host string) (*Icon, error) {
-	return f.both(ctx, host, f.linked)
+	return f.both(ctx, host, func(ctx context.Context, s *search, origin string) (*Icon, error) { return s.linked(ctx, origin) })
 }
 
 // both tries the two origins of a host. An answer of either counts for the site:
 // many sites serve only one of the two.
-func (f *Finder) both(ctx context.Context, host string, try func(ctx context.Context, origin string) (*Icon, error)) (*Icon, error) {
+func (f *Finder) both(ctx context.Context, host string, try func(ctx context.Context, s *search, origin string) (*Icon, error)) (*Icon, error) {
+	s, err := f.search()
+	if err != nil {
+		return nil, err
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultBudget)
 		defer cancel()
 	}
 	httpsCtx, cancel := withReserve(ctx)
-	icon, secure := try(httpsCtx, "https://"+host)
+	icon, secure := try(httpsCtx, s, "https://"+host)
 	cancel()
 	if secure == nil || refused(secure) || ctx.Err() != nil {
 		return icon, secure
 	}
-	icon, plain := try(ctx, "http://"+host)
+	icon, plain := try(ctx, s, "http://"+host)
 	switch {
 	case plain == nil, refused(plain):
 		return icon, plain
@@ -101,7 +105,7 @@ func withReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // icon fetches one picture.
-func (f *Finder) icon(ctx context.Context, raw string) (*Icon, error) {
+func (f *search) icon(ctx context.Context, raw string) (*Icon, error) {
 	resp, u, err := f.get(ctx, raw, "image/*,*/*;q=0.8")
 	if err != nil {
 		return nil, err
@@ -124,9 +128,12 @@ func (f *Finder) icon(ctx context.Context, raw string) (*Icon, error) {
 	return &Icon{URL: u.String(), Type: kind, Bytes: b}, nil
 }
 
-// linked tries what the home page links.
-func (f *Finder) linked(ctx context.Context, origin string) (*Icon, error) {
+// linked tries what the home page links, or the page that it is refreshed by.
+func (f *search) linked(ctx context.Context, origin string) (*Icon, error) {
 	page, found, err := f.page(ctx, origin+"/")
+	if err == nil && len(found.links) == 0 && found.refresh != "" {
+		page, found, err = f.refreshed(ctx, page, found)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +152,17 @@ func (f *Finder) linked(ctx context.Context, origin string) (*Icon, error) {
 	return nil, combine(failures)
 }
 
-func (f *Finder) page(ctx context.Context, raw string) (*url.URL, head, error) {
+// refreshed is the page that a page names in its meta refresh. A target that is no page
+// leaves the page as it is.
+func (f *search) refreshed(ctx context.Context, page *url.URL, found head) (*url.URL, head, error) {
+	u, err := webpage.Reference(found.baseURL(page), found.refresh)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return page, found, nil //nolint:nilerr // see above
+	}
+	return f.page(ctx, u.String())
+}
+
+func (f *search) page(ctx context.Context, raw string) (*url.URL, head, error) {
 	ctx, cancel := withReserve(ctx)
 	defer cancel()
 	resp, u, err := f.get(ctx, raw, "text/html,*/*;q=0.8")
@@ -160,11 +177,14 @@ func (f *Finder) page(ctx context.Context, raw string) (*url.URL, head, error) {
 	if err != nil {
 		return nil, head{}, marked{failed(u, err), errIncomplete}
 	}
+	if target, ok := webpage.Refresh(resp.Header.Get("Refresh")); ok {
+		found.refresh = target
+	}
 	return u, found, nil
 }
 
 // linkedIcon is one link's picture. A link that cannot be a picture is ErrNone.
-func (f *Finder) linkedIcon(ctx context.Context, page, base *url.URL, href string) (*Icon, error) {
+func (f *search) linkedIcon(ctx context.Context, page, base *url.URL, href string) (*Icon, error) {
 	if isData(href) {
 		b := decodeData(href)
 		kind, err := typeOf(b)
@@ -173,7 +193,7 @@ func (f *Finder) linkedIcon(ctx context.Context, page, base *url.URL, href strin
 		}
 		return &Icon{URL: page.String(), Type: kind, Bytes: b}, nil
 	}
-	u, err := base.Parse(href)
+	u, err := webpage.Reference(base, href)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, ErrNone
 	}

@@ -163,8 +163,72 @@ func TestPage(t *testing.T) {
 		"no links": {
 			pages: pages{"https://a.example/": page(`<!--<link rel=icon href=i.png>--><script>"<link rel=icon href=i.png>"</script><link rel=mask-icon href=i.png><link rel=stylesheet href=i.png>`), "https://a.example/i.png": png},
 		},
-		"links behind the head": {
-			pages: pages{"https://a.example/": serves([]byte(`<head></head><link rel=icon href=i.png>`)), "https://a.example/i.png": png},
+		"link between head and body": {
+			pages: pages{"https://a.example/": serves([]byte("\ufeff<head></head>\n<!-- x --><link rel=icon href=i.png><body>")), "https://a.example/i.png": png},
+			url:   "https://a.example/i.png", requests: 2,
+		},
+		"links in the body": {
+			pages: pages{"https://a.example/": serves([]byte(`<head></head><body><link rel=icon href=i.png>`)), "https://a.example/i.png": png},
+		},
+		"links in a body without a tag": {
+			pages: pages{"https://a.example/": serves([]byte(`<head></head><title>t</title><p><link rel=icon href=i.png>`)), "https://a.example/i.png": png},
+		},
+		"links behind the page": {
+			pages: pages{"https://a.example/": serves([]byte(`<head></head></html><link rel=icon href=i.png>`)), "https://a.example/i.png": png},
+		},
+		"links in a template": {
+			pages: pages{"https://a.example/": page(`<template><template></template><link rel=icon href=no.png></template><noscript><link rel=icon href=no.png></noscript><link rel=icon href=i.png>`), "https://a.example/i.png": png},
+			url:   "https://a.example/i.png", requests: 2,
+		},
+		"rel is a list of tokens": {
+			pages: pages{"https://a.example/": page("<link rel=iconify href=no.png><link rel='favicon' href=no.png><link rel='icon-x' href=no.png><link rel='mask-icon\tALTERNATE\nIcon' href=i.png>"), "https://a.example/i.png": png},
+			url:   "https://a.example/i.png", requests: 2,
+		},
+		"media": {
+			pages: pages{"https://a.example/": page(`<link rel=icon href=print.png media=print><link rel=icon media="(prefers-color-scheme:dark)" href=dark.png sizes=32x32><link rel=icon href=i.png media="(prefers-color-scheme: light)">`),
+				"https://a.example/i.png": png, "https://a.example/dark.png": png, "https://a.example/print.png": png},
+			url: "https://a.example/i.png", requests: 2,
+		},
+		"media of dark pages alone": {
+			pages: pages{"https://a.example/": page(`<link rel=icon href=print.png media=print><link rel=icon media="screen and ( prefers-color-scheme : dark )" href=dark.png>`),
+				"https://a.example/dark.png": png, "https://a.example/print.png": png},
+			url: "https://a.example/dark.png", requests: 2,
+		},
+		"meta refresh": {
+			pages: pages{
+				"https://a.example/":   page(`<meta http-equiv=Refresh content="0; URL='//b.example/x/'">`),
+				"https://b.example/x/": page(`<link rel=icon href=i.png>`), "https://b.example/x/i.png": png,
+			},
+			url: "https://b.example/x/i.png", requests: 3,
+		},
+		"refresh in the header": {
+			pages: pages{
+				"https://a.example/": func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Refresh", "0; url=/home")
+					page("")(w, r)
+				},
+				"https://a.example/home": page(`<link rel=icon href=i.png>`), "https://a.example/i.png": png,
+			},
+			url: "https://a.example/i.png", requests: 3,
+		},
+		"one meta refresh": {
+			pages: pages{
+				"https://a.example/": page(`<meta http-equiv=refresh content="0; url=/1">`), "https://a.example/1": page(`<meta http-equiv=refresh content="0; url=/2">`),
+				"https://a.example/2": page(`<link rel=icon href=i.png>`), "https://a.example/i.png": png,
+			},
+			closed: []string{"http://a.example"}, requests: 2,
+		},
+		"a refresh much later": {
+			pages:  pages{"https://a.example/": page(`<meta http-equiv=refresh content="300; url=/1">`), "https://a.example/1": page(`<link rel=icon href=i.png>`), "https://a.example/i.png": png},
+			closed: []string{"http://a.example"}, requests: 1,
+		},
+		"a large head": {
+			pages: pages{"https://a.example/": page("<style>" + strings.Repeat("x", 500<<10) + "</style><link rel=icon href=i.png>"), "https://a.example/i.png": png},
+			url:   "https://a.example/i.png", requests: 2,
+		},
+		"cookie and redirect to itself": {
+			pages: pages{"https://a.example/": withCookie("a.example", page(`<link rel=icon href=i.png>`)), "https://a.example/i.png": withCookie("", png)},
+			url:   "https://a.example/i.png", requests: 3,
 		},
 		"http where https fails": {
 			pages:  pages{"http://a.example/": page(`<link rel=icon href=i.png>`), "http://a.example/i.png": png},
@@ -188,6 +252,42 @@ func TestPage(t *testing.T) {
 				t.Errorf("requested %q", w.Requested)
 			}
 		})
+	}
+}
+
+// withCookie sets a cookie and redirects to the same URL, until the cookie is sent. Without
+// a domain, the cookie must have been sent before.
+func withCookie(domain string, then http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch _, err := r.Cookie("seen"); {
+		case err == nil:
+			then(w, r)
+		case domain == "":
+			w.WriteHeader(http.StatusForbidden)
+		default:
+			http.SetCookie(w, &http.Cookie{Name: "seen", Value: "1", Path: "/", Domain: domain, Secure: true})
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+		}
+	}
+}
+
+// Each search has cookies of its own, and sends none to other sites.
+func TestCookiesOfASearch(t *testing.T) {
+	sent := ""
+	w := newWeb(t, pages{
+		"https://a.example/favicon.ico": withCookie("a.example", webtest.RedirectTo("https://b.example/i.png")),
+		"https://b.example/i.png": func(w http.ResponseWriter, r *http.Request) {
+			sent += r.Header.Get("Cookie")
+			serves(picture(pngMagic))(w, r)
+		},
+	})
+	f := finderOf(w)
+	for range 2 {
+		icon, err := f.Root(t.Context(), "a.example")
+		expect(t, icon, err, "https://b.example/i.png")
+	}
+	if len(w.Requested) != 6 || sent != "" {
+		t.Errorf("requested %q, b.example got %q", w.Requested, sent)
 	}
 }
 

@@ -1,191 +1,166 @@
 package favicon
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"net/url"
-	"path"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
 
 	"sundry/upstreams/lib/webpage"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // head is what a page declares about its icons.
 type head struct {
-	base  string // of the first <base href>, "" without
-	links []link // in the page's order
+	base    string // of the first <base href>, "" without
+	refresh string // target of the first <meta http-equiv=refresh>, "" without
+	links   []link // in the page's order
 }
 
-type link struct{ rel, href, sizes string }
+// link is a link to an icon.
+type link struct {
+	rel, href, sizes string
+	dark             bool // for pages in dark colors only
+}
 
-// scanHead collects icon links up to the end of the head. If a page is cut
-// off, the links before that count; it is an error only before the first link.
+// headScanner reads a page up to its body, as browsers do.
+type headScanner struct {
+	head
+	z         *html.Tokenizer
+	closed    bool // the end tag of the head has been read
+	raw       bool // the next text is the content of an element such as title
+	templates int  // open template elements, whose content is not shown
+}
+
+// scanHead collects the icon links in front of the body. If a page is cut off, the links
+// before that count; it is an error only before the first link.
 func scanHead(r io.Reader) (head, error) {
-	var h head
-	z := html.NewTokenizer(r)
-	z.SetMaxBuf(maxPage)
+	s := &headScanner{z: html.NewTokenizer(r)}
+	s.z.SetMaxBuf(maxPage)
 	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			if err := z.Err(); len(h.links) == 0 && !errors.Is(err, io.EOF) && !errors.Is(err, html.ErrBufferExceeded) {
+		kind := s.z.Next()
+		if kind == html.ErrorToken {
+			if err := s.z.Err(); len(s.links) == 0 && !errors.Is(err, io.EOF) && !errors.Is(err, html.ErrBufferExceeded) {
 				return head{}, err
 			}
-			return h, nil
-		case html.StartTagToken, html.SelfClosingTagToken:
-			if ended := h.tag(z); ended {
-				return h, nil
-			}
-		case html.EndTagToken:
-			if name, _ := z.TagName(); string(name) == "head" {
-				return h, nil
-			}
+			return s.head, nil
+		}
+		if s.beginsBody(kind) {
+			return s.head, nil
 		}
 	}
 }
 
-// tag processes a start tag, and reports whether it ends the head.
-func (h *head) tag(z *html.Tokenizer) bool {
-	name, more := z.TagName()
-	switch string(name) {
-	case "body":
-		return true
-	case "base":
-		if href := webpage.Attributes(z, more)["href"]; h.base == "" {
-			h.base = href
+// beginsBody processes a token, and reports whether the body begins with it. Behind the
+// end of the head, anything that cannot be in a head begins the body
+// (https://html.spec.whatwg.org/#the-after-head-insertion-mode). In front of it, only
+// its tag does: many heads contain what does not belong there.
+func (s *headScanner) beginsBody(kind html.TokenType) bool {
+	raw := s.raw
+	s.raw = false
+	switch kind {
+	case html.TextToken:
+		return s.closed && !raw && s.templates == 0 && strings.Trim(string(s.z.Raw()), " \t\n\r\f") != ""
+	case html.EndTagToken:
+		name, _ := s.z.TagName()
+		return s.end(atom.Lookup(name))
+	case html.StartTagToken, html.SelfClosingTagToken:
+		name, more := s.z.TagName()
+		return s.start(atom.Lookup(name), more)
+	}
+	return false
+}
+
+func (s *headScanner) end(name atom.Atom) (body bool) {
+	switch name {
+	case atom.Template:
+		s.templates = max(s.templates-1, 0)
+	case atom.Head:
+		s.closed = true
+	case atom.Body, atom.Html:
+		return s.templates == 0
+	}
+	return false
+}
+
+func (s *headScanner) start(name atom.Atom, more bool) (body bool) {
+	switch name {
+	case atom.Template:
+		s.templates++
+	case atom.Title, atom.Style, atom.Script, atom.Noscript, atom.Noframes:
+		s.raw = true
+	case atom.Base, atom.Link, atom.Meta:
+		if s.templates == 0 {
+			s.declare(name, webpage.Attributes(s.z, more))
 		}
-	case "link":
-		a := webpage.Attributes(z, more)
-		if rel := strings.ToLower(a["rel"]); a["href"] != "" && strings.Contains(rel, "icon") && !strings.Contains(rel, "mask-icon") {
-			h.links = append(h.links, link{rel: rel, href: a["href"], sizes: a["sizes"]})
+	case atom.Html, atom.Head, atom.Basefont, atom.Bgsound:
+	case atom.Body, atom.Frameset:
+		return s.templates == 0
+	default:
+		return s.closed && s.templates == 0
+	}
+	return false
+}
+
+// declare processes an element of the head.
+func (s *headScanner) declare(name atom.Atom, a map[string]string) {
+	switch name {
+	case atom.Base:
+		if s.base == "" {
+			s.base = a["href"]
+		}
+	case atom.Meta:
+		if target, ok := webpage.Refresh(a["content"]); ok && s.refresh == "" && strings.EqualFold(a["http-equiv"], "refresh") {
+			s.refresh = target
+		}
+	case atom.Link:
+		rel := strings.ToLower(a["rel"])
+		if screen, dark := mediaOf(a["media"]); a["href"] != "" && isIconRel(rel) && screen {
+			s.links = append(s.links, link{rel: rel, href: a["href"], sizes: a["sizes"], dark: dark})
+		}
+	}
+}
+
+// isIconRel reports whether one of the tokens of a rel attribute is that of an icon.
+func isIconRel(rel string) bool {
+	for token := range strings.FieldsSeq(rel) {
+		switch token {
+		case "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "fluid-icon":
+			return true
 		}
 	}
 	return false
 }
 
+var (
+	otherMedia = regexp.MustCompile(`^(only\s+)?(print|speech|tty|tv|projection|handheld|braille|embossed|aural)\b|^not\s+(all|screen)\s*$`)
+	darkMedia  = regexp.MustCompile(`prefers-color-scheme\s*:\s*dark`)
+)
+
+// mediaOf reads a list of media queries. screen reports whether one of them may hold for
+// a screen, and dark whether those that may are for dark colors only.
+func mediaOf(list string) (screen, dark bool) {
+	if list == "" {
+		return true, false
+	}
+	dark = true
+	for query := range strings.SplitSeq(strings.ToLower(list), ",") {
+		if query = strings.TrimSpace(query); !otherMedia.MatchString(query) {
+			screen, dark = true, dark && darkMedia.MatchString(query)
+		}
+	}
+	return screen, dark
+}
+
 // baseURL is the URL that links are resolved against: the page's base, else its
 // own.
 func (h head) baseURL(page *url.URL) *url.URL {
-	base, err := page.Parse(h.base)
+	base, err := webpage.Reference(page, h.base)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" {
 		return page
 	}
 	return base
-}
-
-// ranked returns each href once, best first, in the page's order among equals. With
-// a size of 0 small icons are best.
-func ranked(links []link, size int) []string {
-	links = slices.Clone(links)
-	slices.SortStableFunc(links, func(a, b link) int { return cmp.Compare(a.rankFor(size), b.rankFor(size)) })
-	var hrefs []string
-	for _, l := range links {
-		if !slices.Contains(hrefs, l.href) {
-			hrefs = append(hrefs, l.href)
-		}
-		if len(hrefs) == maxTries {
-			break
-		}
-	}
-	return hrefs
-}
-
-// touchIcon is the width of an apple-touch-icon that declares none.
-const touchIcon = 180
-
-// rankFor is the distance to a wanted size: the smallest square that is at least as
-// wide comes first, then the widest. Pictures of any size are as good as an exact
-// one; those that declare none come last.
-func (l link) rankFor(size int) int {
-	const unknown, narrower = 1 << 20, 1 << 16
-	if size == 0 {
-		return l.rank()
-	}
-	best := unknown + l.rank()
-	for declared := range strings.FieldsSeq(strings.ToLower(l.sizes)) {
-		w, h, _ := strings.Cut(declared, "x")
-		width, err := strconv.Atoi(w)
-		switch {
-		case declared == "any":
-			best = 0
-		case err != nil, w != h, width < 1, width > narrower:
-		case width >= size:
-			best = min(best, width-size)
-		default:
-			best = min(best, narrower+size-width)
-		}
-	}
-	switch {
-	case best < unknown:
-	case strings.HasSuffix(l.path(), ".svg"):
-		return 0
-	case strings.Contains(l.rel, "apple-touch-icon"):
-		return link{sizes: strconv.Itoa(touchIcon) + "x" + strconv.Itoa(touchIcon)}.rankFor(size)
-	}
-	return best
-}
-
-// rank follows Vaultwarden's order (src/api/icons.rs): small squares first,
-// then by the extension of the name. Of several sizes the best counts.
-func (l link) rank() int {
-	best := 0
-	for size := range strings.FieldsSeq(strings.ToLower(l.sizes)) {
-		if r := rankOfSize(size); r != 0 && (best == 0 || r < best) {
-			best = r
-		}
-	}
-	if best == 0 {
-		return rankOfName(l.path())
-	}
-	return best
-}
-
-// rankOfSize is 0 for what is not a size, such as "any".
-func rankOfSize(size string) int {
-	w, h, _ := strings.Cut(size, "x")
-	width, err := strconv.Atoi(w)
-	height, err2 := strconv.Atoi(h)
-	switch {
-	case err != nil, err2 != nil:
-		return 0
-	case width != height:
-		return 200
-	case width == 32:
-		return 1
-	case width == 64:
-		return 2
-	case width >= 24 && width <= 192:
-		return 3
-	case width == 16:
-		return 4
-	}
-	return 5
-}
-
-// path is that of the link's URL, in lower case; of data the type in the form of a
-// name, x.png for image/png.
-func (l link) path() string {
-	if kind, ok := cutData(l.href); ok {
-		kind, _, _ = strings.Cut(kind, ";")
-		kind, _, _ = strings.Cut(path.Base(kind), "+") // svg+xml
-		return "x." + strings.ToLower(kind)
-	}
-	if u, err := url.Parse(l.href); err == nil {
-		return strings.ToLower(u.Path)
-	}
-	return strings.ToLower(l.href)
-}
-
-func rankOfName(name string) int {
-	switch path.Ext(name) {
-	case ".png":
-		return 10
-	case ".jpg", ".jpeg":
-		return 20
-	}
-	return 30
 }

@@ -4,7 +4,6 @@ package pixels
 
 import (
 	"bytes"
-	"encoding/binary"
 	"image"
 	_ "image/gif"  // for DecodeConfig
 	_ "image/jpeg" // for DecodeConfig
@@ -27,19 +26,13 @@ func Size(b []byte) (width, height int) {
 	return c.Width, c.Height
 }
 
-// icon reads the directory of an icon file: after a header of six bytes, an entry
-// of sixteen for each picture, with its width and height in the first two.
+// icon reads the directory of an icon file. The width and height of a picture are in the
+// first two bytes of its entry. Pictures that are cut off count only if all are.
 func icon(b []byte) (width, height int) {
-	if len(b) < 6 {
-		return 0, 0
-	}
-	for i := range int(binary.LittleEndian.Uint16(b[4:])) {
-		at := 6 + 16*i
-		if at+16 > len(b) {
-			break
-		}
-		w, h := side(b[at]), side(b[at+1])
-		if w*h > width*height {
+	anyWhole := wholeIcon(b)
+	for _, entry := range iconEntries(b) {
+		w, h := side(entry[0]), side(entry[1])
+		if w*h > width*height && (!anyWhole || entryWhole(b, entry)) {
 			width, height = w, h
 		}
 	}

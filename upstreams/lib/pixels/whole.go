@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Whole is an error for a picture that was cut off. Its media type is that of its first
@@ -151,21 +152,25 @@ func wholeBMP(b []byte) bool {
 	return size >= least && size <= int64(len(b))
 }
 
-// wholeIcon reports whether all pictures of an icon file's directory are in the file.
+// wholeIcon reports whether one of the pictures of an icon file's directory is in the
+// file: browsers ignore the others.
 func wholeIcon(b []byte) bool {
+	return slices.ContainsFunc(iconEntries(b), func(entry []byte) bool { return entryWhole(b, entry) })
+}
+
+// iconEntries are those of the directory of an icon file, as far as it is in the file:
+// after a header of six bytes, sixteen for each picture.
+func iconEntries(b []byte) [][]byte {
 	if len(b) < 6 {
-		return false
+		return nil
 	}
-	count := int(binary.LittleEndian.Uint16(b[4:]))
-	directory := 6 + 16*count
-	if count == 0 || len(b) < directory {
-		return false
-	}
-	for at := 6; at < directory; at += 16 {
-		size, from := int64(binary.LittleEndian.Uint32(b[at+8:])), int64(binary.LittleEndian.Uint32(b[at+12:]))
-		if size == 0 || from < int64(directory) || from+size > int64(len(b)) {
-			return false
-		}
-	}
-	return true
+	count := min(int(binary.LittleEndian.Uint16(b[4:])), (len(b)-6)/16)
+	return slices.Collect(slices.Chunk(b[6:6+16*count], 16))
+}
+
+// entryWhole reports whether the picture of an entry is in the file, behind the directory.
+func entryWhole(b, entry []byte) bool {
+	size, from := int64(binary.LittleEndian.Uint32(entry[8:])), int64(binary.LittleEndian.Uint32(entry[12:]))
+	directory := 6 + 16*int64(binary.LittleEndian.Uint16(b[4:]))
+	return size > 0 && from >= directory && from+size <= int64(len(b))
 }

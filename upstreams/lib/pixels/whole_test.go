@@ -79,11 +79,45 @@ func TestWhole(t *testing.T) {
 				t.Errorf("%s and %q: %v", name, tail, err)
 			}
 		}
-		for n := range b {
+		for n := range b[:least(name, b)] {
 			if Whole(name[0], b[:n]) == nil {
 				t.Errorf("%s: %d of %d bytes are a whole picture", name, n, len(b))
 			}
 		}
+	}
+}
+
+// least is how many bytes of a picture are whole: all of them, but of an icon file one
+// complete picture is enough.
+func least(name [2]string, b []byte) int {
+	if name[0] == "image/x-icon" {
+		return 22 + 16 + int(binary.LittleEndian.Uint32(b[14:]))
+	}
+	return len(b)
+}
+
+// TestOnePictureOfAnIconFileIsEnough: the others may be cut off, or be nowhere.
+func TestOnePictureOfAnIconFileIsEnough(t *testing.T) {
+	picture := whole(t)[[2]string{"image/png", "plain"}]
+	large := bytes.Repeat([]byte{1}, 1000)
+	b := iconFile(picture, large)
+	b[22], b[23] = 0, 0 // 256 by 256
+	if Whole("image/x-icon", b[:len(b)-64]) != nil {
+		t.Error("the last picture is 64 bytes short")
+	}
+	if w, h := Size(b[:len(b)-64]); w != 9 || h != 7 {
+		t.Errorf("%d by %d, of a picture that is not complete", w, h)
+	}
+	if w, h := Size(b); w != 256 || h != 256 {
+		t.Errorf("%d by %d", w, h)
+	}
+	b = iconFile(large, picture)
+	binary.LittleEndian.PutUint32(b[18:], 1<<31) // the first one is nowhere
+	if Whole("image/x-icon", b) != nil {
+		t.Error("the first picture is nowhere")
+	}
+	if b = iconFile(large, large); Whole("image/x-icon", b[:len(b)-len(large)-1]) == nil {
+		t.Error("none is complete")
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"sundry/metrics/words"
 	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/webpage"
 )
 
 // maxURL is the longest link, in bytes, as given and as sent.
@@ -70,23 +70,8 @@ func Normalize(raw string) (string, error) {
 
 func isWeb(scheme string) bool { return scheme == "http" || scheme == "https" }
 
-// escaped percent-encodes what is not valid in a URL but common in links: spaces,
-// text beyond ASCII in any charset, and percent signs that do not begin an escape.
-func escaped(raw string) string {
-	var b strings.Builder
-	for i, c := range []byte(raw) {
-		if c == ' ' || c > unicode.MaxASCII || c == '%' && !isEscape(raw[i:]) {
-			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)|0x100, 16)[1:]))
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-func isEscape(s string) bool {
-	return len(s) > 2 && strings.Trim(s[1:3], "0123456789abcdefABCDEF") == ""
-}
+// escaped percent-encodes what is not valid in a URL but common in links.
+func escaped(raw string) string { return webpage.Escape(raw) }
 
 // canonicalHost is the host, with the port unless it is the scheme's default.
 func canonicalHost(u *url.URL) (string, error) {

@@ -17,9 +17,6 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxDelay of a refresh, in seconds: a page with a longer one is to be read.
-const maxDelay = 5
-
 // document has the parts of a page that may contain a target.
 type document struct {
 	refresh []string // targets of its meta elements
@@ -116,26 +113,9 @@ func (d *document) interstitial(u *url.URL) []string {
 	return out
 }
 
-// refreshForm is lenient as browsers are: "0;URL=x", "0, url = 'x'", "0 x"
-// (https://html.spec.whatwg.org/#shared-declarative-refresh-steps).
-var refreshForm = regexp.MustCompile(`(?is)^\s*([0-9]*)(?:\.[0-9.]*)?(?:\s*[;,]\s*|\s+)(?:url\s*=\s*)?(.*)$`)
-
 // refresh is the target of a Refresh header or meta element, if it has one and its
 // delay is short.
-func refresh(content string) (string, bool) {
-	m := refreshForm.FindStringSubmatch(content)
-	if m == nil {
-		return "", false
-	}
-	if seconds, err := strconv.Atoi(m[1]); m[1] != "" && (err != nil || seconds > maxDelay) {
-		return "", false
-	}
-	ref := strings.TrimSpace(m[2])
-	if ref != "" && (ref[0] == '"' || ref[0] == '\'') {
-		ref, _, _ = strings.Cut(ref[1:], ref[:1])
-	}
-	return ref, ref != ""
-}
+func refresh(content string) (string, bool) { return webpage.Refresh(content) }
 
 const (
 	maxBody = 64 << 10
