@@ -68,7 +68,7 @@ func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed 
 		a.stages = &stages
 	}
 	start := time.Now()
-	answer, err = s.execute(ctx, until, p.hasCopy, a)
+	answer, err = s.execute(ctx, until, p, a)
 	took, result := time.Since(start), "success"
 	if err == nil {
 		p.call.Kept.keep(&a.Memory)
@@ -138,13 +138,13 @@ func (s *Source) attribute(err error) error {
 
 // execute makes the steps, then the source's own request, and data of the reply, within the
 // source's timeout.
-func (s *Source) execute(ctx context.Context, until time.Time, hasCopy bool, a *Attempt) (Answer, error) {
-	if s.throttled(ctx, hasCopy) {
+func (s *Source) execute(ctx context.Context, until time.Time, p *pass, a *Attempt) (Answer, error) {
+	if s.throttled(ctx, p.hasCopy) {
 		return Answer{}, &Error{Kind: Throttled, Err: errThrottled}
 	}
 	ctx, cancel := context.WithDeadline(ctx, earlier(until, time.Now().Add(s.Timeout)))
 	defer cancel()
-	a.Env = &jq.Env{Params: a.Call.Params, Now: a.Call.Now, Secrets: s.Secrets}
+	a.Env = &jq.Env{Params: a.Call.Params, Now: a.Call.Now, Secrets: s.Secrets, Cause: p.cause}
 	if err := s.prepare(ctx, a); err != nil {
 		return Answer{}, err
 	}

@@ -1,6 +1,7 @@
 package upstreams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -87,6 +88,7 @@ type pass struct {
 	remoteUntil time.Time           // until when remote sources are asked; zero: until ctx ends
 	plan        []planned
 	hedge       *hedge // nil: there is none
+	cause       string // the reason of the last failure that gave one
 	ended       int    // the index of the source that ended the pass; -1: none has
 }
 
@@ -113,6 +115,9 @@ func (p *pass) failover() (Answer, error) {
 			return answer, nil
 		}
 		failures = append(failures, failure{err, t.source.Optional})
+		if typed, ok := errors.AsType[*Error](err); ok {
+			p.cause = cmp.Or(typed.Reason, p.cause)
+		}
 		if p.isFinal(t.source, err) {
 			return Answer{}, err
 		}

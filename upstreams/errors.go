@@ -61,6 +61,9 @@ type Error struct {
 	// Message is for the caller: ours, never the upstream's. The zero value stands
 	// for a standard one by kind.
 	Message words.Text
+	// Reason says in one word why the source could not answer, for the sources after it:
+	// $cause. "" means that it is not known.
+	Reason string
 	// Next: a Negative leads to the next source.
 	Next bool
 	Err  error // for the log

@@ -15,6 +15,8 @@ type Env struct {
 	// Header of the reply.
 	Header  http.Header
 	Secrets map[string]any
+	// Cause is the reason of the sources before; "" means that none is known.
+	Cause string
 	// English: what is made is for those who read English, else Chinese.
 	English bool
 }
@@ -33,6 +35,7 @@ func Variables() []Given {
 		{"$cookies", "the cookies that the reply sets, by name"},
 		{"$headers", "the headers of the reply, by name in lower case"},
 		{"$secrets", "keys and options, by name; only until the reply is received"},
+		{"$cause", "why the sources before could not answer, in the word that the last of them gives, such as refused; elsewhere, and if none gives one, an empty text"},
 		{"$lang", "in text forms, the language of labels: zh, or en for callers who read English; elsewhere zh"},
 	}
 }
@@ -63,7 +66,7 @@ func needsOf(own *facts, called []*def) needs {
 // values are those of all variables; what the program does not need is empty.
 func (e *Env) values(n needs) []any {
 	empty := any(map[string]any(nil))
-	values := []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.location(), empty, empty, orEmpty(e.Secrets), e.language()}
+	values := []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.location(), empty, empty, orEmpty(e.Secrets), e.Cause, e.language()}
 	if n.cookies {
 		values[5] = cookies(e.Header)
 	}

@@ -25,7 +25,7 @@ import (
 func straightEnv() *Env {
 	return &Env{
 		Params: map[string]any{"id": "7", "n": 3, "date": nil, "ip": "8.8.8.8", "url": "https://example.org/a"}, Now: time.Unix(1790000000, 0),
-		Vars: map[string]any{"token": "t", "list": []any{"a", 1}}, Status: 200, Secrets: map[string]any{"key": ""},
+		Vars: map[string]any{"token": "t", "list": []any{"a", 1}}, Status: 200, Cause: "refused", Secrets: map[string]any{"key": ""},
 		Header: http.Header{"Location": {"https://example.org/"}, "Set-Cookie": {"a=b"}, "X-Test": {"1", "2"}},
 	}
 }
@@ -232,7 +232,7 @@ var straightPrograms = []string{
 	`def f: .a; f`, `def f(g): [.a[] | g]; f(.b)`, `def f($x): [$x, x]; f(.a)`, `def f($x; g): g | [., $x]; f(.a; .b)`, `def f: 1; def g: f; def f: 2; g`, `def f(x): def x: 3; x; f(4)`, `1 as $x | def f: $x; 2 as $x | f`, `def f(g): 1 as $x | g; 2 as $x | f($x)`,
 	`def t(f): f | f; t(. as $x | [$x])`, `def f(g): g as $x | [g, $x]; [f(.a[] as $y | $y)]`, `empty`, `[empty]`, `map(.b)`, `.a | map(select(.b != null))`, `select(.a)`, `length`, `.a | length`, `tostring`, `.a | tostring`, `type`, `first`, `.a | first`, `.a | last`,
 	`.a | join(",")`, `.a | join(.b)`, `startswith("t")`, `.k | startswith("a")`, `.k | endswith("a")`, `.k | ltrimstr("a")`, `.k | rtrimstr("a")`,
-	`$params`, `$now`, `$vars.token`, `$status`, `$location`, `$cookies`, `$headers["x-test"]`, `$secrets.key`, `{$params}`, `{$headers}`,
+	`$params`, `$now`, `$vars.token`, `$status`, `$location`, `$cookies`, `$headers["x-test"]`, `$secrets.key`, `$cause`, `{$params}`, `{$headers}`,
 }
 
 var straightInputs = []string{

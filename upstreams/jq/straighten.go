@@ -68,6 +68,7 @@ func (c *straightener) globals() *binding {
 		func(r *run, _ any) any { return cookies(r.env.Header) },
 		func(r *run, _ any) any { return headers(r.env.Header) },
 		func(r *run, _ any) any { return orEmpty(r.env.Secrets) },
+		func(r *run, _ any) any { return r.env.Cause },
 		func(r *run, _ any) any { return r.env.language() },
 	}
 	var all *binding

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -47,7 +48,7 @@ func (p *pinger) ping(ctx context.Context, a *upstreams.Attempt) (*upstreams.Rep
 		return nil, upstreams.Mistaken("host", err, words.Of(err, notValid()))
 	}
 	if p.assume {
-		return offline(target, "timeout"), nil
+		return offline(target, cmp.Or(a.Env.Cause, "timeout")), nil
 	}
 	if !minecraft.AllowedPort(target.Port) {
 		return nil, p.forbidden(minecraft.ErrPort)
@@ -87,9 +88,9 @@ func (p *pinger) failed(target minecraft.Target, err error) (*upstreams.Reply, e
 	case ping.Kind == "refused", errors.As(err, &dns) && dns.IsNotFound:
 		return offline(target, ping.Kind), nil
 	case ping.Kind == "timeout":
-		return nil, &upstreams.Error{Kind: upstreams.Timeout, Err: err}
+		return nil, &upstreams.Error{Kind: upstreams.Timeout, Reason: ping.Kind, Err: err}
 	}
-	return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: err}
+	return nil, &upstreams.Error{Kind: upstreams.Unavailable, Reason: ping.Kind, Err: err}
 }
 
 func (p *pinger) forbidden(err error) error {

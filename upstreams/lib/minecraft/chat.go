@@ -12,71 +12,117 @@ const (
 	maxChat  = 8 << 10
 )
 
-// component has the fields of a chat component that a plain text needs.
+// component has the fields of a chat component that a plain text needs. The values of its
+// formats are true, false, or absent if of any other type.
 type component struct {
-	Text      string            `json:"text"`
-	Translate string            `json:"translate"`
-	Fallback  string            `json:"fallback"`
-	Color     string            `json:"color"`
-	Bold      bool              `json:"bold"`
-	Italic    bool              `json:"italic"`
-	Extra     []json.RawMessage `json:"extra"`
+	Text          string            `json:"text"`
+	Translate     string            `json:"translate"`
+	Fallback      string            `json:"fallback"`
+	Color         string            `json:"color"`
+	Bold          any               `json:"bold"`
+	Italic        any               `json:"italic"`
+	Underlined    any               `json:"underlined"`
+	Strikethrough any               `json:"strikethrough"`
+	Obfuscated    any               `json:"obfuscated"`
+	Extra         []json.RawMessage `json:"extra"`
 }
 
 // flatten turns a chat value (a text, a component, or a list of these) into
 // one text with § codes. An absent value is empty, and a field of the wrong type
 // counts as absent. The only error is malformed JSON.
 func flatten(raw json.RawMessage) (string, error) {
-	var b strings.Builder
+	var w chatWriter
 	if len(raw) == 0 {
 		return "", nil
 	}
-	err := flattenInto(&b, raw, 0)
-	return b.String(), err
+	_, err := w.write(raw, style{}, 0)
+	if w.current != (style{}) {
+		w.b.WriteString("§r")
+	}
+	return w.b.String(), err
 }
 
-func flattenInto(b *strings.Builder, raw json.RawMessage, depth int) error {
-	if depth > maxDepth || b.Len() > maxChat {
-		return nil // deeper or longer text is dropped
+// chatWriter writes texts with the codes of their styles.
+type chatWriter struct {
+	b       strings.Builder
+	current style
+	coded   bool // the text before has codes of its own, which end with it
+}
+
+// write writes a chat value inside a component of a style. It returns the style of the
+// value, which is that of the list that it is the first of.
+func (w *chatWriter) write(raw json.RawMessage, in style, depth int) (style, error) {
+	if depth > maxDepth || w.b.Len() > maxChat {
+		return in, nil // deeper or longer text is dropped
 	}
 	switch raw[0] {
 	case '"':
 		var s string
 		if err := decode(raw, &s); err != nil {
-			return fmt.Errorf("chat text: %w", err)
+			return in, fmt.Errorf("chat text: %w", err)
 		}
-		b.WriteString(s)
-		return nil
+		w.text(s, in)
 	case '[':
 		var list []json.RawMessage
 		if err := decode(raw, &list); err != nil {
-			return fmt.Errorf("chat list: %w", err)
+			return in, fmt.Errorf("chat list: %w", err)
 		}
-		return flattenAll(b, list, depth)
+		if len(list) == 0 {
+			return in, nil
+		}
+		first, err := w.write(list[0], in, depth+1)
+		if err != nil {
+			return in, err
+		}
+		return first, w.writeAll(list[1:], first, depth)
 	case '{':
 		var c component
 		if err := decode(raw, &c); err != nil {
-			return fmt.Errorf("chat component: %w", err)
+			return in, fmt.Errorf("chat component: %w", err)
 		}
-		codes := c.codes()
-		b.WriteString(codes)
-		b.WriteString(c.ownText())
-		err := flattenAll(b, c.Extra, depth)
-		if codes != "" {
-			b.WriteString("§r") // ends the style before the text that follows
-		}
-		return err
+		in = in.with(&c)
+		w.text(c.ownText(), in)
+		return in, w.writeAll(c.Extra, in, depth)
 	}
-	return nil // null and numbers have no text
+	return in, nil // null and numbers have no text
 }
 
-func flattenAll(b *strings.Builder, list []json.RawMessage, depth int) error {
+func (w *chatWriter) writeAll(list []json.RawMessage, in style, depth int) error {
 	for _, raw := range list {
-		if err := flattenInto(b, raw, depth+1); err != nil {
+		if _, err := w.write(raw, in, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// text writes a text in a style. A reset inside the text leads back to that style.
+func (w *chatWriter) text(text string, in style) {
+	if text == "" {
+		return
+	}
+	w.b.WriteString(w.change(in))
+	w.current, w.coded = in, strings.Contains(text, "§")
+	if in != (style{}) {
+		text = strings.ReplaceAll(text, "§r", "§r"+in.codes(style{}))
+	}
+	w.b.WriteString(text)
+}
+
+// change returns the codes that lead from the current style to another one. The code of a
+// color ends all formats.
+func (w *chatWriter) change(to style) string {
+	switch {
+	case !w.coded && to == w.current:
+		return ""
+	case !w.coded && to.continues(w.current):
+		return to.codes(w.current)
+	case to.color != "":
+		return to.codes(style{})
+	case w.coded || w.current != (style{}):
+		return "§r" + to.codes(style{})
+	}
+	return to.codes(style{})
 }
 
 // ownText is the component's text, or the fallback or key of a translation.
@@ -88,22 +134,4 @@ func (c *component) ownText() string {
 		return c.Fallback
 	}
 	return c.Translate
-}
-
-// codes are the component's formatting in § notation.
-func (c *component) codes() string {
-	const names = "black dark_blue dark_green dark_aqua dark_red dark_purple gold gray dark_gray blue green aqua red light_purple yellow white"
-	var b strings.Builder
-	for i, name := range strings.Fields(names) {
-		if name == c.Color {
-			fmt.Fprintf(&b, "§%x", i)
-		}
-	}
-	if c.Bold {
-		b.WriteString("§l")
-	}
-	if c.Italic {
-		b.WriteString("§o")
-	}
-	return b.String()
 }

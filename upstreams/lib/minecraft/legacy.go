@@ -17,11 +17,14 @@ func legacy(conn net.Conn) (Status, error) {
 		return Status{}, err
 	}
 	var head [3]byte
-	if _, err := io.ReadFull(conn, head[:]); err != nil {
+	if _, err := io.ReadFull(conn, head[:1]); err != nil {
 		return Status{}, err
 	}
 	if head[0] != 0xff {
 		return Status{}, errors.New("not a kick")
+	}
+	if _, err := io.ReadFull(conn, head[1:]); err != nil {
+		return Status{}, err
 	}
 	body, err := readAll(conn, 2*int64(binary.BigEndian.Uint16(head[1:]))) // at most 128 KiB
 	if err != nil {

@@ -125,6 +125,9 @@ func modern(ctx context.Context, conn net.Conn, t Target) (Status, error) {
 		return Status{}, err
 	}
 	r := bufio.NewReader(conn)
+	if err := checkStatus(r); err != nil {
+		return Status{}, err
+	}
 	packet, err := readFrame(r)
 	if err != nil {
 		return Status{}, err

@@ -120,9 +120,29 @@ func TestMisbehavingServers(t *testing.T) {
 		"half a frame":     {"protocol", func(_ int, c net.Conn) { readRequest(c); _, _ = c.Write([]byte{9, 0, 7}) }},
 		"text too long":    {"protocol", func(_ int, c net.Conn) { readRequest(c); _, _ = c.Write(frame(appendVarInt([]byte{0}, 1<<20))) }},
 		"another protocol": {"protocol", func(_ int, c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") }},
-		"not JSON":         {"protocol", func(_ int, c net.Conn) { readRequest(c); reply(c, "SSH") }},
-		"not an object":    {"protocol", func(_ int, c net.Conn) { readRequest(c); reply(c, `"SSH"`) }},
-		"silent":           {"timeout", func(_ int, c net.Conn) { _, _ = io.Copy(io.Discard, c) }},
+		"a greeting, then silence": {"protocol", func(_ int, c net.Conn) {
+			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n")
+			_, _ = io.Copy(io.Discard, c)
+		}},
+		"one byte, then silence": {"protocol", func(n int, c net.Conn) { _, _ = io.WriteString(c, "\x02\x53"); _, _ = io.Copy(io.Discard, c) }},
+		"a web server": {"protocol", func(_ int, c net.Conn) {
+			readRequest(c)
+			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			_, _ = io.Copy(io.Discard, c)
+		}},
+		"another JSON protocol": {"protocol", func(_ int, c net.Conn) {
+			readRequest(c)
+			_, _ = c.Write([]byte("\x7f\x00\x7c\"SSH"))
+			_, _ = io.Copy(io.Discard, c)
+		}},
+		"a status that stops": {"timeout", func(_ int, c net.Conn) {
+			readRequest(c)
+			_, _ = c.Write([]byte("\x7f\x00\x7c{\"a"))
+			_, _ = io.Copy(io.Discard, c)
+		}},
+		"not JSON":      {"protocol", func(_ int, c net.Conn) { readRequest(c); reply(c, "SSH") }},
+		"not an object": {"protocol", func(_ int, c net.Conn) { readRequest(c); reply(c, `"SSH"`) }},
+		"silent":        {"timeout", func(_ int, c net.Conn) { _, _ = io.Copy(io.Discard, c) }},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {

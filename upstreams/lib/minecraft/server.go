@@ -33,6 +33,7 @@ type wireMods struct {
 			ID      string `json:"modId"`
 			Version string `json:"modmarker"`
 		} `json:"mods"`
+		Packed string `json:"d"` // the mods since 1.18.1, where the list above is empty
 	} `json:"forgeData"`
 }
 
@@ -75,6 +76,9 @@ func (w *wireMods) mods() []Mod {
 	if w.ForgeData != nil {
 		for _, m := range w.ForgeData.Mods {
 			add(m.ID, m.Version)
+		}
+		for _, m := range unpackMods(w.ForgeData.Packed) {
+			add(m.Name, m.Version)
 		}
 	}
 	return out

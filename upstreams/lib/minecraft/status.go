@@ -85,7 +85,7 @@ type wireStatus struct {
 
 func parseStatus(text []byte) (Status, error) {
 	var w wireStatus
-	if text = bytes.TrimSpace(text); !bytes.HasPrefix(text, []byte("{")) {
+	if text = bytes.TrimSpace(withoutControls(text)); !bytes.HasPrefix(text, []byte("{")) {
 		return Status{}, errors.New("status is not a JSON object")
 	}
 	if err := decode(text, &w); err != nil {
@@ -98,11 +98,22 @@ func parseStatus(text []byte) (Status, error) {
 	s := Status{
 		Version: line(w.Version.Name, maxVersion), Protocol: number(w.Version.Protocol),
 		Online: number(w.Players.Online), Max: number(w.Players.Max),
-		MOTD: clean(raw, maxMOTD), MOTDRaw: printable(raw, maxMOTD),
+		MOTD: clean(raw, maxMOTD), MOTDRaw: printable(raw, maxRaw),
 		Icon: icon(w.Favicon), SecureChat: w.EnforcesSecureChat,
 		Sample: players(w.Players.Sample), Mods: w.mods(), Software: w.software(w.Version.Name),
 	}
 	return s, nil
+}
+
+// withoutControls replaces control characters with spaces: JSON does not allow them in
+// texts, and the game's own list accepts them.
+func withoutControls(text []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // decode decodes JSON and ignores fields of the wrong type, as the game's own list

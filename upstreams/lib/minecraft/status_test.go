@@ -12,16 +12,17 @@ import (
 func TestFieldsOfTheWrongTypeCountAsAbsent(t *testing.T) {
 	for in, want := range map[string]Status{
 		`{}`: {},
-		`{"description":{"text":"x","bold":1,"extra":"y"}}`:     {MOTD: "x", MOTDRaw: "x"},
-		`{"description":["a",{"text":5},{"text":"b"}]}`:         {MOTD: "ab", MOTDRaw: "ab"},
-		`{"version":"1.2","description":"x"}`:                   {MOTD: "x", MOTDRaw: "x"},
-		`{"version":{"name":7,"protocol":"47"}}`:                {Protocol: new(47)},
-		`{"players":{"online":"abc","max":20}}`:                 {Max: new(20)},
-		`{"players":{"online":-5,"max":1e300}}`:                 {Online: new(-5)},
-		`{"players":{"online":"NaN","max":"Inf"}}`:              {},
-		`{"players":{"max":2,"sample":{"name":"x"}}}`:           {Max: new(2)},
-		`{"players":{"online":3.0,"sample":[5,{"name":"A"}]}}`:  {Online: new(3), Sample: []Player{{Name: "A"}}},
-		`{"enforcesSecureChat":"true","favicon":7,"players":0}`: {},
+		`{"description":{"text":"x","bold":1,"extra":"y"}}`:                    {MOTD: "x", MOTDRaw: "x"},
+		`{"description":["a",{"text":5},{"text":"b"}]}`:                        {MOTD: "ab", MOTDRaw: "ab"},
+		`{"version":"1.2","description":"x"}`:                                  {MOTD: "x", MOTDRaw: "x"},
+		`{"version":{"name":7,"protocol":"47"}}`:                               {Protocol: new(47)},
+		`{"players":{"online":"abc","max":20}}`:                                {Max: new(20)},
+		`{"players":{"online":-5,"max":1e300}}`:                                {Online: new(-5)},
+		`{"players":{"online":"NaN","max":"Inf"}}`:                             {},
+		`{"players":{"max":2,"sample":{"name":"x"}}}`:                          {Max: new(2)},
+		`{"players":{"online":3.0,"sample":[5,{"name":"A"}]}}`:                 {Online: new(3), Sample: []Player{{Name: "A"}}},
+		"{\"description\":\"a\nb\x01c\",\n\"forgeData\":{\"d\":\"\x00\x02\"}}": {MOTD: "a b c", MOTDRaw: "a b c", Software: "Forge"},
+		`{"enforcesSecureChat":"true","favicon":7,"players":0}`:                {},
 	} {
 		got, err := parseStatus([]byte(in))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -110,6 +111,32 @@ func TestTextsAreCleaned(t *testing.T) {
 		if got := icon(bad); got != "" {
 			t.Errorf("%.40q was accepted as an icon", bad)
 		}
+	}
+}
+
+// Components have the style of those around them, and the first of a list is around the
+// others.
+func TestStylesOfChat(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"text":"A","color":"red","extra":[{"text":"B","bold":true},"C",{"text":"D","color":"#1aB2c3"},{"text":"E","color":"reset"}]}`: "§cA§lB§cC§x§1§a§b§2§c§3D§rE",
+		`{"color":"gold","bold":true,"extra":[{"text":"a","bold":false},{"extra":[{"text":"b","italic":true}]},"c"]}`:                   "§6a§l§ob§6§lc§r",
+		`{"bold":true,"extra":["a",{"text":"b","bold":false},"c"]}`:                                                                     "§la§rb§lc§r",
+		`{"text":"x","obfuscated":true,"bold":true,"strikethrough":true,"underlined":true,"italic":true}`:                               "§k§l§m§n§ox§r",
+		`[{"text":"a","color":"aqua"},"b",[{"text":"c","color":"white"},"d"],"e"]`:                                                      "§bab§fcd§be§r",
+		`["",{"text":"a","color":"green"},"b"]`:                                                                                         "§aa§rb",
+		`{"text":"a §cb §rc","color":"blue","extra":["d"]}`:                                                                             "§9a §cb §r§9c§9d§r",
+		`{"text":"§x§1§2§3§4§5§6a§lb§r"}`:                                                                                               "§x§1§2§3§4§5§6a§lb§r",
+		`{"text":"","color":"red","extra":[{"text":"a","color":"mauve"},{"text":"b","color":"#12345"}]}`:                                "§cab§r",
+		`"plain §l§otext"`: "plain §l§otext",
+	} {
+		if got, err := flatten([]byte(in)); err != nil || got != want {
+			t.Errorf("%s: %q %v, want %q", in, got, err, want)
+		}
+	}
+	gradient := `{"extra":[` + strings.Repeat(`{"text":"x","color":"#123456"},{"text":"y","color":"#654321"},`, 60) + `""]}`
+	s, err := parseStatus([]byte(`{"description":` + gradient + `}`))
+	if err != nil || strings.Count(s.MOTDRaw, "§x") != 120 || len(s.MOTD) != 120 {
+		t.Errorf("%d colors, %v", strings.Count(s.MOTDRaw, "§x"), err)
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	maxName    = 64
 	maxMods    = 1000
 	maxMOTD    = 2 << 10
+	maxRaw     = maxChat // with § codes, of which each letter may have seven
 	maxVersion = 128
 	maxIcon    = 64 << 10
 )

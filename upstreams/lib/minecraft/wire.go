@@ -84,12 +84,54 @@ func readAll(r io.Reader, n int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// checkStatus waits for the beginning of a status response: its lengths, and the brace of
+// its JSON. A server with another protocol may never send as many bytes as its first ones
+// would announce.
+func checkStatus(r *bufio.Reader) error {
+	for n := 1; ; n++ {
+		b, err := r.Peek(n)
+		if err != nil {
+			return err
+		}
+		if complete, err := beginsStatus(b); complete || err != nil {
+			return err
+		}
+	}
+}
+
+var errNotStatus = errors.New("not a status response")
+
+// beginsStatus reports whether bytes are the complete beginning of a status response. The
+// error says that no status begins so.
+func beginsStatus(b []byte) (complete bool, err error) {
+	r := bytes.NewReader(b)
+	for _, limits := range [...][2]int32{{1, maxFrame}, {0, 0}, {1, maxStatus}} { // frame, packet, text
+		n, err := readVarInt(r)
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return true, nil //nolint:nilerr // the complete frame decides
+		case n < limits[0] || n > limits[1]:
+			return false, errNotStatus
+		}
+	}
+	first, err := r.ReadByte()
+	switch {
+	case err != nil:
+		return false, nil //nolint:nilerr // it is not there yet
+	case first != '{' && first != ' ' && first != '\t' && first != '\r' && first != '\n':
+		return false, errNotStatus
+	}
+	return true, nil
+}
+
 // statusText extracts the JSON of a status response packet.
 func statusText(packet []byte) ([]byte, error) {
 	r := bytes.NewReader(packet)
 	id, err := readVarInt(r)
 	if err != nil || id != 0 {
-		return nil, errors.New("not a status response")
+		return nil, errNotStatus
 	}
 	n, err := readVarInt(r)
 	if err != nil || n < 0 || n > maxStatus || int(n) > r.Len() {
