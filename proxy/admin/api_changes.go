@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -72,7 +73,10 @@ func (a *api) undo(r *http.Request) (any, error) {
 		return nil, err
 	}
 	c, err := a.Replicator.Settings().Undo(seq, by, a.Replicator.Now())
-	if err != nil {
+	switch {
+	case errors.Is(err, live.ErrChangedSince):
+		return nil, refuse(http.StatusConflict, wordsOf(err))
+	case err != nil:
 		return nil, told("", err)
 	}
 	return a.change(r, c)

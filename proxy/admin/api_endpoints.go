@@ -102,21 +102,15 @@ func (a *api) changeCache(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := maps.Clone(a.Replicator.Settings().ActiveCache(a.Replicator.Now())[e.Name])
-	if values == nil {
-		values = map[string]string{}
-	}
-	for name, v := range body.Set {
-		if values[name] = v; v == "" {
-			delete(values, name)
+	for _, name := range slices.Sorted(maps.Keys(body.Set)) { // one by one, to say which is wrong
+		if body.Set[name] == "" {
+			continue
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) { // one by one, to say which is wrong
-		if err := e.CheckLive(map[string]string{name: values[name]}); err != nil {
+		if err := e.CheckLive(map[string]string{name: body.Set[name]}); err != nil {
 			return nil, told(name, err)
 		}
 	}
-	return a.change(r, live.Change{Do: live.DoCache, Target: e.Name, Cache: values, For: d, Note: body.Note})
+	return a.change(r, live.Change{Do: live.DoCache, Target: e.Name, Set: body.Set, For: d, Note: body.Note})
 }
 
 // resetCache restores the cache settings of the files.

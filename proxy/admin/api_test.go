@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -120,6 +121,30 @@ func TestUndoTakesWholeNumbersOnly(t *testing.T) {
 		a.serveJSON(a.undo).ServeHTTP(w, r)
 		if w.Code != row.want {
 			t.Errorf("%q: %d, want %d: %s", row.seq, w.Code, row.want, w.Body)
+		}
+	}
+}
+
+// TestUndoOfWhatWasChangedSince answers 409, and leaves all as it is.
+func TestUndoOfWhatWasChangedSince(t *testing.T) {
+	replicator := newReplicator(t, &live.File{})
+	for _, set := range []map[string]string{{"ttl": "1h"}, {"grace": "1d"}, {"ttl": "2h"}} {
+		if _, err := replicator.Change(t.Context(), live.Change{Do: live.DoCache, Target: "ip", Set: set}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &api{System: System{Replicator: replicator, Log: slog.New(slog.DiscardHandler)}}
+	for _, row := range []struct {
+		seq    string
+		status int
+		want   map[string]string
+	}{{"1", http.StatusConflict, map[string]string{"ttl": "2h", "grace": "1d"}}, {"2", http.StatusOK, map[string]string{"ttl": "2h"}}, {"3", http.StatusOK, map[string]string{"ttl": "1h"}}} {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.SetPathValue("seq", row.seq)
+		w := httptest.NewRecorder()
+		a.serveJSON(a.undo).ServeHTTP(w, r)
+		if got := replicator.Settings().Cache["ip"].Values; w.Code != row.status || !maps.Equal(got, row.want) {
+			t.Errorf("%s: %d %s: %v, want %v", row.seq, w.Code, w.Body, got, row.want)
 		}
 	}
 }

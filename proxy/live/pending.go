@@ -71,7 +71,7 @@ func (r *Replicator) datePending() {
 
 // bounded returns the changes without such as later ones cover, where there are more than
 // maxPending. Where none is covered, drops become a purge of their endpoint: so only as many
-// are left over as there are endpoints and hosts.
+// are left over as there are hosts, endpoints and their settings.
 func bounded(changes []pendingChange) []pendingChange {
 	for len(changes) > maxPending {
 		covered := slices.IndexFunc(changes, func(c pendingChange) bool {
@@ -99,7 +99,20 @@ func (c *pendingChange) covers(o *pendingChange) bool {
 	case c.Do == DoPurge && c.Hard && (c.Target == o.Target || c.Target == policy.AllEndpoints) && (o.Do == DoDrop || o.Do == DoPurge):
 		return true
 	}
-	return c.Do == o.Do && c.Target == o.Target && c.Key == o.Key && c.Hard == o.Hard
+	return c.Do == o.Do && c.Target == o.Target && c.Key == o.Key && c.Hard == o.Hard && c.setsAllOf(o)
+}
+
+// setsAllOf reports whether a change leaves none of the cache settings of another one of the same endpoint.
+func (c *pendingChange) setsAllOf(o *pendingChange) bool {
+	if c.Set == nil {
+		return true
+	}
+	for name := range o.Set {
+		if _, ok := c.Set[name]; !ok {
+			return false
+		}
+	}
+	return o.Set != nil
 }
 
 // setWaited notes that what is pending could not be stored when it was made.

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"sundry/metrics/words"
 	"sundry/upstreams/host"
 )
 
@@ -66,6 +65,9 @@ type CacheSettings struct {
 	Unknown Unknown `json:"-"`
 }
 
+// isActive reports whether the settings have not expired at a time.
+func (c *CacheSettings) isActive(now time.Time) bool { return c.Until.IsZero() || now.Before(c.Until) }
+
 // BreakerHold keeps the breaker of a host open or closed.
 type BreakerHold struct {
 	Force string `json:"force"` // open or closed
@@ -102,12 +104,15 @@ type Change struct {
 	By     string
 	Do     string
 	Target string            // an endpoint, or a host
-	Cache  map[string]string // of DoCache; empty: back to the file
+	Cache  map[string]string // of DoCache: all settings; empty means back to the file
+	Set    map[string]string // of DoCache, in place of Cache: the others remain, and "" removes one
 	Force  string            // of DoBreaker: auto, open or closed
 	Key    string            // of DoDrop
 	Hard   bool              // of DoPurge
-	// For is how long cache settings or a hold last; 0: until they are changed.
-	For    time.Duration
+	// For is how long cache settings or a hold last; 0 means until Until.
+	For time.Duration
+	// Until is when they expire; zero means never.
+	Until  time.Time
 	Undoes int64
 	// Expected is when the target was last changed, as far as who decided about the change
 	// knew: if it was changed since, the change is refused with ErrOvertaken. nil: whatever
@@ -126,13 +131,14 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	next.Seq++
 	r := Record{Seq: next.Seq, ID: c.ID, At: auditTime(now), By: c.By, Do: c.Do, Target: c.Target, Note: c.note(), Undoes: c.Undoes}
 	r.Before = s.state(c.Do, c.Target)
-	var until time.Time
+	until := c.Until
 	if c.For > 0 {
 		until = r.At.Add(c.For)
 	}
 	switch c.Do {
 	case DoCache:
-		setOrDelete(&next.Cache, c.Target, CacheSettings{c.Cache, until, s.Cache[c.Target].Unknown}, len(c.Cache) > 0)
+		values := s.valuesAfter(&c, r.At)
+		setOrDelete(&next.Cache, c.Target, CacheSettings{values, until, s.Cache[c.Target].Unknown}, len(values) > 0)
 		if c.By != ByAutopilot {
 			next.setByHand(c.Target, r.At)
 		}
@@ -151,6 +157,20 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	r.After = next.state(c.Do, c.Target)
 	next.Audit = newest(append(next.Audit, r), maxAudit)
 	return next, nil
+}
+
+// valuesAfter returns the cache settings of the target of a change after it.
+func (s *Settings) valuesAfter(c *Change, now time.Time) map[string]string {
+	if c.Set == nil {
+		return c.Cache
+	}
+	values := map[string]string{}
+	if before := s.Cache[c.Target]; before.isActive(now) {
+		maps.Copy(values, before.Values)
+	}
+	maps.Copy(values, c.Set)
+	maps.DeleteFunc(values, func(_, v string) bool { return v == "" })
+	return values
 }
 
 // auditTime returns a time as records hold it: in UTC, and in milliseconds, so that
@@ -242,47 +262,11 @@ func (s *Settings) state(do, target string) json.RawMessage {
 	return b
 }
 
-// Undo returns the change that restores the settings from before a change, without
-// those that have expired since.
-func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
-	numbered := func(r Record) bool { return r.Seq == seq }
-	i := slices.IndexFunc(s.Audit, numbered)
-	if i < 0 {
-		return Change{}, words.Errorf("change %d is not in the audit log", "审计日志中没有更改 %d", seq)
-	}
-	if slices.ContainsFunc(s.Audit[i+1:], numbered) {
-		return Change{}, words.Errorf("change %d is ambiguous: two changes have this number since the store was rolled back; set the values instead", "更改 %d 有歧义：存储曾经回退，有两项更改都是这个编号；请直接设置想要的值", seq)
-	}
-	r := s.Audit[i]
-	c := Change{By: by, Do: r.Do, Target: r.Target, Undoes: seq, Force: host.Unforced.String()}
-	var until time.Time
-	switch r.Do {
-	case DoCache:
-		var before CacheSettings
-		if r.Before != nil && json.Unmarshal(r.Before, &before) == nil {
-			c.Cache, until = before.Values, before.Until
-		}
-	case DoBreaker:
-		var before BreakerHold
-		if r.Before != nil && json.Unmarshal(r.Before, &before) == nil {
-			c.Force, until = before.Force, before.Until
-		}
-	default:
-		return Change{}, words.Errorf("change %d: a %s cannot be undone", "更改 %d：%s 不能撤销", seq, r.Do)
-	}
-	if !until.IsZero() {
-		if c.For = until.Sub(now); c.For <= 0 {
-			c.Cache, c.Force, c.For = nil, host.Unforced.String(), 0 // it has expired
-		}
-	}
-	return c, nil
-}
-
 // ActiveCache are the cache settings in force at a time, by endpoint.
 func (s *Settings) ActiveCache(now time.Time) map[string]map[string]string {
 	active := map[string]map[string]string{}
 	for endpoint, c := range s.Cache {
-		if c.Until.IsZero() || now.Before(c.Until) {
+		if c.isActive(now) {
 			active[endpoint] = c.Values
 		}
 	}

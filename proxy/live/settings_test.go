@@ -67,13 +67,14 @@ func TestUndo(t *testing.T) {
 		Change{Do: "purge", Target: "ip"},
 	)
 	c, err := s.Undo(2, "me", nine.Add(10*time.Minute))
-	if err != nil || c.Cache["ttl"] != "1h" || c.For != 50*time.Minute || c.Undoes != 2 || c.By != "me" {
+	if err != nil || c.Set["ttl"] != "1h" || !c.Until.Equal(nine.Add(time.Hour)) || c.Undoes != 2 || c.By != "me" {
 		t.Errorf("back to what expires: %+v %v", c, err)
 	}
-	if c, err := s.Undo(2, "me", nine.Add(2*time.Hour)); err != nil || len(c.Cache) != 0 || c.For != 0 {
+	if c, err := s.Undo(2, "me", nine.Add(2*time.Hour)); err != nil || c.Set["ttl"] != "" || !c.Until.IsZero() {
 		t.Errorf("back to what has expired: %+v %v", c, err)
 	}
-	if c, err := s.Undo(1, "me", nine); err != nil || len(c.Cache) != 0 {
+	first := after(t, Change{Do: "cache", Target: "ip", Cache: map[string]string{"ttl": "1h"}})
+	if c, err := first.Undo(1, "me", nine); err != nil || len(c.Set) != 1 || c.Set["ttl"] != "" {
 		t.Errorf("back to the file: %+v %v", c, err)
 	}
 	if c, err := s.Undo(3, "me", nine); err != nil || c.Force != "auto" {

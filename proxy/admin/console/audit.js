@@ -13,7 +13,7 @@ const verbs = { cache: t("cache settings"), breaker: t("breaker"), purge: t("pur
 export function view(audit, { refresh }) {
   const undone = new Map(audit.filter((r) => r.undoes).map((r) => [r.undoes, r.seq]));
   return h("section", null,
-    h("p", { class: "soft" }, t("Changes by operators, newest first. Undo restores what was set before a change.")),
+    h("p", { class: "soft" }, t("Changes by operators, newest first. Undo restores what a change replaced. Other settings remain as later changes have left them.")),
     table(t("Changes"), [t("When"), t("Who"), t("What"), t("Before → after"), t("Undo")], audit.toReversed().map((r) => ({ key: r.seq, class: undone.has(r.seq) && "undone", cells: cells(r, undone.get(r.seq), refresh) })), t("No changes yet.")));
 }
 

@@ -33,7 +33,7 @@ export default {
   "breaker reset": "重置熔断器",
   "settings restored": "设置已恢复",
   "overtaken": "被后来的更改取代",
-  "Changes by operators, newest first. Undo restores what was set before a change.": "运维所作的更改，最新的在前。“撤销”恢复更改前的设置。",
+  "Changes by operators, newest first. Undo restores what a change replaced. Other settings remain as later changes have left them.": "运维所作的更改，最新的在前。“撤销”恢复该更改所替换的设置；其他设置保持后来改成的样子。",
   "Changes": "更改记录",
   "When": "时间",
   "Who": "运维",
