@@ -59,6 +59,9 @@ func (f *flags) loadConfig(w *process, values map[string]string) (*config.Config
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	w.hidden.Add(token)
 	w.hidden.Add(c.Secrets()...)
+	if refused := admin.CheckToken(token); refused != nil {
+		err = errors.Join(err, words.Errorf("SUNDRY_ADMIN_TOKEN: %s", "SUNDRY_ADMIN_TOKEN：%s", words.Failure(refused)))
+	}
 	if refused := admin.CheckAddress(c.Admin, token); refused != nil {
 		err = errors.Join(err, c.Mistake("admin", words.Sayf("%q: %s", "%q：%s", c.Admin, words.Failure(refused))))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics/words"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
@@ -86,6 +87,7 @@ func newParser(w *process, c *cli) (parser *kong.Kong, printed *bool, err error)
 // for serve, when ctx of the process ends and everything is drained.
 func execute(w *process, args []string) error {
 	w = w.onScreens()
+	w.getenv = config.Trimmed(w.getenv)
 	parser, printed, err := newParser(w, &cli{})
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
-	"sundry/cmd/sundry/internal/config"
 	"testing"
+
+	"sundry/cmd/sundry/internal/config"
 )
 
 // TestTokenFromAFileOpensTheAdminListener goes the way of main.
@@ -39,5 +41,44 @@ func TestAGuessableTokenKeepsTheAdminListenerHome(t *testing.T) {
 	}
 	if _, errs, err := call(t, map[string]string{"SUNDRY_ADMIN_TOKEN": "short", "SUNDRY_CONFIG": few}, "check"); err != nil {
 		t.Errorf("on loopback: %v %s", err, errs)
+	}
+}
+
+// authorized returns the status of a request with this field, or with none where it is "".
+func authorized(t *testing.T, url, authorization string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// TestATokenThatEndsInANewline is the token without it, for clients that write the scheme in any case.
+func TestATokenThatEndsInANewline(t *testing.T) {
+	t.Parallel()
+	p := serveWith(t, map[string]string{"SUNDRY_ADMIN_TOKEN": "a-token-of-the-tests\n", "SUNDRY_CONFIG": onlyIn(t)["SUNDRY_CONFIG"]}, "--replay")
+	for authorization, want := range map[string]int{"Bearer a-token-of-the-tests": http.StatusOK, "bearer a-token-of-the-tests": http.StatusOK, "bearer another-token": http.StatusUnauthorized} {
+		if status := authorized(t, p.admin+"/metrics", authorization); status != want {
+			t.Errorf("%s: %d, want %d", authorization, status, want)
+		}
+	}
+}
+
+// TestATokenThatNoRequestCanHave is a mistake, which is told without the token.
+func TestATokenThatNoRequestCanHave(t *testing.T) {
+	t.Parallel()
+	const token = "a-token-of-the-tests"
+	_, errs, err := call(t, map[string]string{"SUNDRY_ADMIN_TOKEN": token + "\n" + token, "SUNDRY_CONFIG": onlyIn(t)["SUNDRY_CONFIG"]}, "check")
+	if said := fmt.Sprint(errs, err); err == nil || !strings.Contains(said, "SUNDRY_ADMIN_TOKEN: expected a token without line breaks") || strings.Contains(said, token) {
+		t.Error(said)
 	}
 }

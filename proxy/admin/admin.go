@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -56,6 +57,17 @@ const minTokenLength = 16
 // enough to be guessed.
 var ErrGuessable = words.Errorf("the admin listener beyond loopback needs a token of at least %d characters, and SUNDRY_ADMIN_TOKEN has fewer: make one with openssl rand -hex 24, or listen on 127.0.0.1",
 	"管理端口不限于本机时，令牌至少要有 %d 个字符，SUNDRY_ADMIN_TOKEN 不够长：请用 openssl rand -hex 24 生成，或在 127.0.0.1 监听", minTokenLength)
+
+// errUnsendable is returned for a token that no client can send.
+var errUnsendable = words.NewError("expected a token without line breaks and other control characters, which no request can have", "令牌不能有换行等控制字符，请求无法带上这样的令牌")
+
+// CheckToken returns an error if no request can have the token.
+func CheckToken(token string) error {
+	if strings.ContainsFunc(token, unicode.IsControl) {
+		return errUnsendable
+	}
+	return nil
+}
 
 // CheckAddress returns an error if the address needs a better token to be listened on.
 func CheckAddress(addr, token string) error {

@@ -42,15 +42,17 @@ func get(h http.Handler, path, authorization string) *httptest.ResponseRecorder 
 
 func TestTokenLocksEverything(t *testing.T) {
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/healthz", "/readyz", "/nope"} {
-		for _, wrong := range []string{"", "secret", "Bearer", "Bearer ", "Bearer wrong", "bearer secret", "Basic secret", "Bearer secret "} {
+		for _, wrong := range []string{"", "secret", "Bearer", "Bearer ", "Bearer wrong", "bearer wrong", "Bearers secret", "Basic secret", "Bearer secret "} {
 			h := handler("secret") // one that has seen no wrong token yet
 			if w := get(h, path, wrong); w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" || strings.Contains(w.Body.String(), "secret") {
 				t.Errorf("%s with %q: %d", path, wrong, w.Code)
 			}
 		}
 	}
-	if w := get(handler("secret"), "/metrics", "Bearer secret"); w.Code != http.StatusOK || w.Body.String() != "metrics" {
-		t.Errorf("with the token: %d %s", w.Code, w.Body)
+	for _, right := range []string{"Bearer secret", "bearer secret", "BEARER  secret", "basic OnNlY3JldA==", "BASIC OnNlY3JldA=="} {
+		if w := get(handler("secret"), "/metrics", right); w.Code != http.StatusOK || w.Body.String() != "metrics" {
+			t.Errorf("with %q: %d %s", right, w.Code, w.Body)
+		}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"mime"
 	"net/http"
-	"strings"
 	"time"
 
 	"sundry/cache"
@@ -174,7 +174,7 @@ func writeJSON(w http.ResponseWriter, status int, v any, hidden *redact.Set) err
 
 // decodeBody reads a JSON body; unknown fields are errors.
 func decodeBody(r *http.Request, into any) error {
-	if typ := r.Header.Get("Content-Type"); !strings.HasPrefix(typ, "application/json") {
+	if typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || typ != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, words.Say("expected Content-Type: application/json", "应为 Content-Type: application/json"))
 	}
 	d := json.NewDecoder(r.Body)

@@ -134,11 +134,8 @@ func requireToken(next http.Handler, token string, logins *logins) http.Handler 
 			next.ServeHTTP(w, r)
 			return
 		}
-		sent, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if _, password, basic := r.BasicAuth(); basic {
-			sent, ok = password, true
-		}
-		if !ok || sent == "" {
+		sent := sentToken(r)
+		if sent == "" {
 			unauthorized(w, r)
 			return
 		}
@@ -153,6 +150,18 @@ func requireToken(next http.Handler, token string, logins *logins) http.Handler 
 			unauthorized(w, r)
 		}
 	})
+}
+
+// sentToken returns the token of a request; "" means none. The names of schemes are case-insensitive (RFC 9110, section 11.1).
+func sentToken(r *http.Request) string {
+	if _, password, basic := r.BasicAuth(); basic {
+		return password
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimLeft(token, " ")
 }
 
 func unauthorized(w http.ResponseWriter, r *http.Request) {

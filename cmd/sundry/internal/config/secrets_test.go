@@ -57,3 +57,33 @@ func TestSecretFilesMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestWhiteSpaceAroundValues is none of theirs, wherever they come from.
+func TestWhiteSpaceAroundValues(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		"token\n": "token", "token\r\n\r\n": "token", " \ttoken \n": "token", "\ntoken": "token", "\ufefftoken\r\n": "token", "to ken\n": "to ken",
+		"  a: {ttl: 1h}\n  b: {ttl: 1h}\n": "  a: {ttl: 1h}\n  b: {ttl: 1h}",
+	} {
+		for _, pair := range []string{"SUNDRY_ADMIN_TOKEN=" + text, "SUNDRY_ADMIN_TOKEN_FILE=" + write(t, dir, "token", text), "SUNDRY_ADMIN_TOKEN_FILE=" + write(t, dir, "token", text) + "\n"} {
+			getenv, err := Secrets([]string{pair})
+			if err != nil {
+				t.Errorf("%q: %v", pair, err)
+				continue
+			}
+			if got, _ := getenv("SUNDRY_ADMIN_TOKEN"); got != want {
+				t.Errorf("%q: %q, want %q", pair, got, want)
+			}
+		}
+	}
+	for _, pair := range []string{"SUNDRY_ADMIN_TOKEN=\n", "SUNDRY_KDNIAO_KEY= ", "SUNDRY_ADMIN_TOKEN_FILE=\t", "SUNDRY_ADMIN_TOKEN_FILE=" + write(t, dir, "blank", " \n ")} {
+		if _, err := Secrets([]string{pair}); err == nil {
+			t.Errorf("%q is accepted", pair)
+		}
+	}
+	if getenv, err := Secrets([]string{"SUNDRY_ADMIN_TOKEN=", "HOME= "}); err != nil {
+		t.Error(err)
+	} else if home, _ := getenv("HOME"); home != " " {
+		t.Errorf("another program's variable: %q", home)
+	}
+}
