@@ -127,13 +127,16 @@ func TestSlowUpstreamsLeaveDescriptors(t *testing.T) {
 		_, _ = fmt.Fprintf(dialFrom(t, oneOf(i), m.public), "GET /api/own%d?id=%d HTTP/1.1\r\nHost: x\r\n\r\n", i%endpoints, i+1)
 	}
 	waittest.Until(t, "each has its upstream", func() bool { return asked.Load() >= most })
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	for range 3 {
-		resp, err := client.Get(m.admin + "/metrics")
+	client := &http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
+		resp, err := client.Get(m.admin + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d", path, resp.StatusCode)
+		}
 	}
 	if failed := m.metric("sundry_accept_failures_total"); failed != "0" {
 		t.Errorf("%s connections could not be accepted", failed)

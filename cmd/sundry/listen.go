@@ -57,7 +57,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	group, ctx := errgroup.WithContext(ctx)
 	s.panics.Server(adminServer)
 	group.Go(s.panics.FuncErr(panics.Listener, func() error {
-		return ignoreClosed(adminServer.Serve(s.panics.Listener(express.Follow(adminServer, private))))
+		return ignoreClosed(adminServer.Serve(s.panics.Listener(express.Follow(adminServer, listener.Reserve(private)))))
 	}))
 	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepStatus)) // early: the page shows what was before
 	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.keepSnapshot))

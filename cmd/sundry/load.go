@@ -25,6 +25,18 @@ import (
 	"sundry/upstreams/replay"
 )
 
+// readTokenVariable holds the read-only token of the admin listener.
+const readTokenVariable = "SUNDRY_ADMIN_READ_TOKEN" //nolint:gosec // the name, not the token
+
+// tokens returns those of the admin listener; "" means none.
+func (w *process) tokens() (token, readToken string) {
+	token, _ = w.getenv("SUNDRY_ADMIN_TOKEN")
+	if read, ok := w.getenv(readTokenVariable); ok {
+		readToken = read
+	}
+	return token, readToken
+}
+
 // flags are what every command that loads the catalog takes. A flag beats the
 // environment, which beats the file, which beats the default.
 type flags struct {
@@ -56,11 +68,14 @@ func (f *flags) loadConfig(w *process, values map[string]string) (*config.Config
 	all := map[string]string{"catalog": f.Catalog}
 	maps.Copy(all, values)
 	c, err := config.Load(config.Source{File: f.Config, Flags: all, Getenv: w.getenv, Variables: w.variables})
-	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
-	w.hidden.Add(token)
+	token, readToken := w.tokens()
+	w.hidden.Add(token, readToken)
 	w.hidden.Add(c.Secrets()...)
 	if refused := admin.CheckToken(token); refused != nil {
 		err = errors.Join(err, words.Errorf("SUNDRY_ADMIN_TOKEN: %s", "SUNDRY_ADMIN_TOKEN：%s", words.Failure(refused)))
+	}
+	if refused := admin.CheckReadToken(readToken, token); refused != nil {
+		err = errors.Join(err, words.Errorf("%s: %s", "%s：%s", readTokenVariable, words.Failure(refused)))
 	}
 	if refused := admin.CheckAddress(c.Admin, token); refused != nil {
 		err = errors.Join(err, c.Mistake("admin", words.Sayf("%q: %s", "%q：%s", c.Admin, words.Failure(refused))))

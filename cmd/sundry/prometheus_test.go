@@ -88,8 +88,8 @@ func samplePrometheus(t *testing.T, dir, target, own string) string {
 	t.Helper()
 	text := readSample(t, "prometheus.yml")
 	for from, to := range map[string]string{
-		"/run/sundry/admin-token": write(t, dir, "token", adminToken),
-		"sundry:9090":             target, "localhost:9090": own,
+		"/run/prometheus/read-token": write(t, dir, "token", adminToken),
+		"sundry:9090":                target, "localhost:9090": own,
 		"scrape_interval: 15s": "scrape_interval: 3s", "evaluation_interval: 15s": "evaluation_interval: 1s",
 	} {
 		if !strings.Contains(text, from) {

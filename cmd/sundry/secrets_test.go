@@ -82,3 +82,23 @@ func TestATokenThatNoRequestCanHave(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// TestTheReadTokenOfAnInstance reads, and is refused where it is of no use.
+func TestTheReadTokenOfAnInstance(t *testing.T) {
+	t.Parallel()
+	env := onlyIn(t)
+	env["SUNDRY_ADMIN_TOKEN"], env["SUNDRY_ADMIN_READ_TOKEN"] = "a-token-of-the-tests", "a-token-that-reads\n"
+	p := serveWith(t, env, "--replay")
+	for path, want := range map[string]int{"/metrics": http.StatusOK, "/admin/api/overview": http.StatusOK, "/debug/pprof/heap": http.StatusForbidden} {
+		if status := authorized(t, p.admin+path, "Bearer a-token-that-reads"); status != want {
+			t.Errorf("%s: %d, want %d", path, status, want)
+		}
+	}
+	if status := authorized(t, p.admin+"/healthz", ""); status != http.StatusOK {
+		t.Errorf("a probe: %d", status)
+	}
+	env["SUNDRY_ADMIN_READ_TOKEN"] = env["SUNDRY_ADMIN_TOKEN"]
+	if _, errs, err := call(t, env, "check"); err == nil || !strings.Contains(fmt.Sprint(errs, err), "SUNDRY_ADMIN_READ_TOKEN: expected another token") {
+		t.Errorf("the same token: %v %s", err, errs)
+	}
+}

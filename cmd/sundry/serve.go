@@ -108,9 +108,9 @@ func (s *serveCmd) Run(w *process) error {
 		return err
 	}
 	system := srv.newSystem(reg)
-	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
+	token, readToken := w.tokens()
 	private := admin.New(admin.Config{
-		Token: token, Metrics: metrics.Handler(all, w.hidden.Text), Ready: srv.front.Ready, System: system, Languages: languages(srv.config), Registerer: reg, Log: log,
+		Token: token, ReadToken: readToken, Metrics: metrics.Handler(all, w.hidden.Text), Ready: srv.front.Ready, System: system, Languages: languages(srv.config), Registerer: reg, Log: log,
 	})
 	return srv.run(w.ctx, private)
 }

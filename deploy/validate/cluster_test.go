@@ -87,8 +87,8 @@ func TestKubernetesPodIsBoundAndProbed(t *testing.T) {
 			}
 		}
 		for _, probe := range []*corev1.Probe{one.LivenessProbe, one.ReadinessProbe, one.StartupProbe} {
-			if !hasPort(one, probe.HTTPGet.Port) {
-				t.Errorf("no port %s to probe", probe.HTTPGet.Port.String())
+			if !hasPort(one, probe.HTTPGet.Port) || probe.HTTPGet.Port.StrVal != "admin" { // which has connections reserved for it
+				t.Errorf("probes at port %s", probe.HTTPGet.Port.String())
 			}
 		}
 		if len(c.namespaces) > 0 && c.namespaces[0].Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
@@ -203,7 +203,7 @@ func TestKubernetesMonitorFindsTheAdminPort(t *testing.T) {
 			}
 			token := m.Spec.Endpoints[0].Authorization.Credentials
 			if !slices.ContainsFunc(c.deployments[0].Spec.Template.Spec.Containers[0].Env, func(e corev1.EnvVar) bool {
-				return e.Name == "SUNDRY_ADMIN_TOKEN" && e.ValueFrom.SecretKeyRef.Name == token.Name && e.ValueFrom.SecretKeyRef.Key == token.Key
+				return e.Name == "SUNDRY_ADMIN_READ_TOKEN" && e.ValueFrom.SecretKeyRef.Name == token.Name && e.ValueFrom.SecretKeyRef.Key == token.Key
 			}) {
 				t.Errorf("the monitor shows %s/%s, which is not the pod's token", token.Name, token.Key)
 			}

@@ -39,10 +39,10 @@ func prometheusConfig(t *testing.T) prometheus {
 	return c
 }
 
-// TestPrometheusShowsTheTokenThatSundryReads, at the path where it is mounted.
+// TestPrometheusShowsTheTokenThatSundryReads, at the path where it is mounted. It has no token that permits changes.
 func TestPrometheusShowsTheTokenThatSundryReads(t *testing.T) {
 	p := compose(t)
-	token := *p.Services["sundry"].Environment["SUNDRY_ADMIN_TOKEN_FILE"]
+	token := *p.Services["sundry"].Environment["SUNDRY_ADMIN_READ_TOKEN_FILE"]
 	scraped := false
 	for _, job := range prometheusConfig(t).ScrapeConfigs {
 		for _, c := range job.StaticConfigs {
@@ -68,6 +68,11 @@ func TestPrometheusShowsTheTokenThatSundryReads(t *testing.T) {
 	}
 	if s := source("secrets"); s == "" || s != source("sundry") || s != source("prometheus") {
 		t.Errorf("the token of sundry is in %q, of prometheus in %q, made in %q", source("sundry"), source("prometheus"), s)
+	}
+	for _, v := range p.Services["prometheus"].Volumes {
+		if v.Source == "admin-token" {
+			t.Error("Prometheus has the token that permits changes")
+		}
 	}
 }
 

@@ -14,13 +14,13 @@ func TestComposeSecretsAreMadeOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := compose(t).Services["secrets"]
 	script := strings.ReplaceAll(strings.ReplaceAll(s.Command[0], "/run/", dir+"/"), "$$", "$")
-	files := []string{filepath.Join(dir, "sundry", "admin-token"), filepath.Join(dir, "grafana", "admin-password")}
+	files := []string{filepath.Join(dir, "sundry", "admin-token"), filepath.Join(dir, "prometheus", "read-token"), filepath.Join(dir, "grafana", "admin-password")}
 	for _, f := range files {
 		if err := os.MkdirAll(filepath.Dir(f), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run := func() (contents [2]string) {
+	run := func() (contents [3]string) {
 		if out, err := exec.CommandContext(t.Context(), s.Entrypoint[0], append(s.Entrypoint[1:], script)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -39,8 +39,8 @@ func TestComposeSecretsAreMadeOnce(t *testing.T) {
 			t.Errorf("secret %q", secret)
 		}
 	}
-	if first[0] == first[1] {
-		t.Error("both secrets are the same")
+	if first[0] == first[1] || first[1] == first[2] || first[0] == first[2] {
+		t.Error("two secrets are the same")
 	}
 	if second := run(); second != first {
 		t.Errorf("another start made %q of %q", second, first)

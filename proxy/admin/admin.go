@@ -1,6 +1,7 @@
 // Package admin is the private listener: metrics, profiles, and the API and
 // console with which operators see and change a running Sundry. It promises that
-// other machines learn and change nothing without the token, and that other sites cannot use it
+// other machines change nothing without the token, and learn no more than that an instance is
+// alive and ready, and that other sites cannot use it
 // through an operator's browser.
 package admin
 
@@ -31,6 +32,8 @@ type Config struct {
 	// Token that every request must have; "" for none, which is allowed on
 	// loopback addresses only.
 	Token string
+	// ReadToken is enough for requests that change nothing, beside Token; "" means that there is none.
+	ReadToken string
 	// Metrics serves /metrics.
 	Metrics http.Handler
 	// Ready reports whether this instance is ready for traffic, for probes of this
@@ -58,8 +61,17 @@ const minTokenLength = 16
 var ErrGuessable = words.Errorf("the admin listener beyond loopback needs a token of at least %d characters, and SUNDRY_ADMIN_TOKEN has fewer: make one with openssl rand -hex 24, or listen on 127.0.0.1",
 	"管理端口不限于本机时，令牌至少要有 %d 个字符，SUNDRY_ADMIN_TOKEN 不够长：请用 openssl rand -hex 24 生成，或在 127.0.0.1 监听", minTokenLength)
 
+// errShortToken is returned for a read-only token that is short enough to be guessed.
+var errShortToken = words.Errorf("expected at least %d characters: make a token with openssl rand -hex 24", "至少要有 %d 个字符：请用 openssl rand -hex 24 生成", minTokenLength)
+
 // errUnsendable is returned for a token that no client can send.
 var errUnsendable = words.NewError("expected a token without line breaks and other control characters, which no request can have", "令牌不能有换行等控制字符，请求无法带上这样的令牌")
+
+// errSameToken and errNoToken are returned for a read-only token that would restrict nobody.
+var (
+	errSameToken = words.NewError("expected another token than SUNDRY_ADMIN_TOKEN, which permits changes", "只读令牌不能与 SUNDRY_ADMIN_TOKEN 相同，后者允许更改")
+	errNoToken   = words.NewError("expected SUNDRY_ADMIN_TOKEN as well: without it, everybody on this machine may change everything", "还须设置 SUNDRY_ADMIN_TOKEN：没有它，本机的任何人都能更改一切")
+)
 
 // CheckToken returns an error if no request can have the token.
 func CheckToken(token string) error {
@@ -67,6 +79,21 @@ func CheckToken(token string) error {
 		return errUnsendable
 	}
 	return nil
+}
+
+// CheckReadToken returns an error if the read-only token is of no use beside the token; "" is none.
+func CheckReadToken(read, token string) error {
+	switch {
+	case read == "":
+		return nil
+	case token == "":
+		return errNoToken
+	case read == token:
+		return errSameToken
+	case len(read) < minTokenLength:
+		return errShortToken
+	}
+	return CheckToken(read)
 }
 
 // CheckAddress returns an error if the address needs a better token to be listened on.
@@ -102,7 +129,7 @@ func New(cfg Config) http.Handler {
 	if cfg.Token == "" {
 		return cfg.inEnglish(securityHeaders(checkRequest(requireLoopbackHost(handler))))
 	}
-	return cfg.inEnglish(securityHeaders(checkRequest(requireToken(handler, cfg.Token, logins))))
+	return cfg.inEnglish(securityHeaders(checkRequest(requireToken(handler, cfg.Token, cfg.ReadToken, logins))))
 }
 
 // inEnglish answers whoever asks for no language in English, where that is the rule.

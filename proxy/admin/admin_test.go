@@ -41,7 +41,7 @@ func get(h http.Handler, path, authorization string) *httptest.ResponseRecorder 
 }
 
 func TestTokenLocksEverything(t *testing.T) {
-	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/healthz", "/readyz", "/nope"} {
+	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/healthz/", "/readyz2", "/nope"} {
 		for _, wrong := range []string{"", "secret", "Bearer", "Bearer ", "Bearer wrong", "bearer wrong", "Bearers secret", "Basic secret", "Bearer secret "} {
 			h := handler("secret") // one that has seen no wrong token yet
 			if w := get(h, path, wrong); w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" || strings.Contains(w.Body.String(), "secret") {
@@ -210,5 +210,65 @@ func TestWhoAsksForNoLanguageGetsThatOfTheOperator(t *testing.T) {
 		if w := get(h, "/metrics", ""); w.Code != http.StatusUnauthorized || w.Header().Get("Content-Language") != want {
 			t.Errorf("%+v: %d in %q", rule, w.Code, w.Header().Get("Content-Language"))
 		}
+	}
+}
+
+// TestProbesNeedNoToken, whatever they send, and learn nothing else.
+func TestProbesNeedNoToken(t *testing.T) {
+	h := New(Config{Token: "secret", Ready: func() bool { return false }, Metrics: http.NotFoundHandler()})
+	for _, authorization := range []string{"", "Bearer wrong", "Bearer secret"} {
+		for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+			if w := get(h, path, authorization); w.Code != want {
+				t.Errorf("%s with %q: %d, want %d", path, authorization, w.Code, want)
+			}
+		}
+	}
+	r := httptest.NewRequest(http.MethodPost, "http://10.0.0.1:9090/healthz", nil)
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code != http.StatusUnauthorized {
+		t.Errorf("POST /healthz: %d", w.Code)
+	}
+}
+
+// TestTheReadTokenChangesNothing, and reads all but the memory of the process.
+func TestTheReadTokenChangesNothing(t *testing.T) {
+	const read = "a-token-that-reads"
+	h := New(Config{Token: rightToken, ReadToken: read, Ready: func() bool { return true }, Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})})
+	for _, row := range []struct {
+		method, path string
+		want         int
+	}{
+		{http.MethodGet, "/metrics", 200}, {http.MethodHead, "/metrics", 200}, {http.MethodGet, "/nope", 404}, {http.MethodGet, "/admin/api/nope", 404},
+		{http.MethodGet, "/debug/pprof/heap", 403}, {http.MethodGet, "/debug/pprof/profile", 403}, {http.MethodPost, "/debug/pprof/symbol", 403},
+		{http.MethodPost, "/admin/api/purge", 403}, {http.MethodPut, "/admin/api/endpoints/ip/cache", 403}, {http.MethodDelete, "/admin/api/endpoints/ip/cache", 403},
+		{"PURGE", "/metrics", 403}, {"PURGE", "/v1/forecast", 403}, {http.MethodPost, "/admin/api/audit/1/undo", 403}, {http.MethodPost, "/admin/api/reload", 403},
+	} {
+		for _, header := range []func(*http.Request){
+			func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+read) }, func(r *http.Request) { r.SetBasicAuth("prometheus", read) },
+		} {
+			r := httptest.NewRequest(row.method, "http://10.0.0.1:9090"+row.path, nil)
+			header(r)
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); w.Code != row.want {
+				t.Errorf("%s %s: %d, want %d", row.method, row.path, w.Code, row.want)
+			}
+		}
+	}
+	none := New(Config{Token: rightToken, Ready: func() bool { return true }, Metrics: http.NotFoundHandler()})
+	for _, authorization := range []string{"Bearer ", "Bearer", "Basic Og==", "Bearer " + read} {
+		if w := get(none, "/metrics", authorization); w.Code != http.StatusUnauthorized {
+			t.Errorf("%q without such a token: %d", authorization, w.Code)
+		}
+	}
+}
+
+func TestCheckReadToken(t *testing.T) {
+	for read, want := range map[string]bool{"": true, "a-token-that-reads": true, rightToken: false, "short": false, "a-token-that\n-reads": false} {
+		if err := CheckReadToken(read, rightToken); (err == nil) != want {
+			t.Errorf("%q: %v", read, err)
+		}
+	}
+	if CheckReadToken("a-token-that-reads", "") == nil {
+		t.Error("accepted without the other one")
 	}
 }

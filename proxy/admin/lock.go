@@ -97,7 +97,7 @@ func isConsoleLink(r *http.Request) bool {
 // isConsoleFile reports whether a request is for a file of the console. They hold nothing
 // of this instance, and ask for the token themselves.
 func isConsoleFile(r *http.Request) bool {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if !reads(r) {
 		return false
 	}
 	path := r.URL.Path
@@ -122,15 +122,27 @@ func requireLoopbackHost(next http.Handler) http.Handler {
 	})
 }
 
+// isProbe reports whether a request asks whether this instance lives, or is ready. Orchestrators have no token for that.
+func isProbe(r *http.Request) bool {
+	return reads(r) && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
+}
+
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// isRead reports whether the read-only token is enough for a request: it changes nothing and calls nobody, and shows nothing of
+// the memory of this process, as profiles do.
+func isRead(r *http.Request) bool { return reads(r) && !strings.HasPrefix(r.URL.Path, "/debug/") }
+
 // requireToken accepts only requests with the token, as a bearer token or, since
-// browsers can send that, as the password of any user. Hashes are compared in
+// browsers can send that, as the password of any user. The read-only token is enough for
+// those that read; "" means that there is none. Hashes are compared in
 // constant time, so that the time reveals neither the token's length nor its content.
 // Those of addresses that sent many wrong ones are refused all the same. The console's
-// files need no token.
-func requireToken(next http.Handler, token string, logins *logins) http.Handler {
-	want := sha256.Sum256([]byte(token))
+// files and probes need no token.
+func requireToken(next http.Handler, token, readToken string, logins *logins) http.Handler {
+	want, wantRead := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(readToken))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isConsoleFile(r) {
+		if isConsoleFile(r) || isProbe(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -141,11 +153,14 @@ func requireToken(next http.Handler, token string, logins *logins) http.Handler 
 		}
 		got := sha256.Sum256([]byte(sent))
 		right := subtle.ConstantTimeCompare(got[:], want[:]) == 1
-		switch wait, ok := logins.look(r, right); {
+		reader := subtle.ConstantTimeCompare(got[:], wantRead[:]) == 1 // never with "", which is not sent
+		switch wait, ok := logins.look(r, right || reader); {
 		case !ok:
 			tooMany(w, r, wait)
-		case right:
+		case right || reader && isRead(r):
 			next.ServeHTTP(w, r)
+		case reader:
+			refuseBefore(w, r, http.StatusForbidden, words.Say("the read-only token permits neither changes nor profiles: send the admin token", "只读令牌不能更改任何东西，也不能取得性能剖析：请发送管理令牌"))
 		default:
 			unauthorized(w, r)
 		}

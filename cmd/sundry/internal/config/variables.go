@@ -30,7 +30,7 @@ func OwnVariables(environ []string) []string {
 
 // Variables are those of all settings.
 func Variables() []string {
-	known := []string{"SUNDRY_CONFIG", "SUNDRY_ADMIN_TOKEN", endpointsVariable}
+	known := []string{"SUNDRY_CONFIG", "SUNDRY_ADMIN_TOKEN", "SUNDRY_ADMIN_READ_TOKEN", endpointsVariable}
 	all := settings()
 	for i := range all {
 		known = append(known, all[i].variables()...)
