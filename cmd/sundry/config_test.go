@@ -22,7 +22,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"listne: x":                                     `1: unknown key listne; did you mean listen?`,
 		"limits: {rat: 1}":                              `1: unknown key limits.rat; did you mean limits.rate?`,
 		"limit: {rate: 1}":                              `1: unknown key limit; did you mean limits?`,
-		"colour: red":                                   `1: unknown key colour`,
+		"colour: red":                                   `1: unknown key colour; it may be of a newer version of Sundry: upgrade Sundry, or remove it`,
 		"listen: ':1'\nlisten: ':2'":                    `2: listen: set twice`,
 		"- listen":                                      `1: expected keys with values`,
 		"limits: 5":                                     `1: limits: expected keys with values`,
@@ -94,7 +94,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": expected true or false, such as false`,
 		"endpoints:\n  ip: {}\n  nope: {}":              `3: endpoints: nope: not an endpoint; expected one of 60s, avatar,`,
 		"endpoints: {vidparze: {}}":                     `1: endpoints: vidparze: not an endpoint; did you mean vidparse? Expected one of 60s, avatar,`,
-		"endpoints:\n  ip: {x: 1}":                      `2: unknown key x in endpoints.ip; expected one of cache, through, autopilot, off`,
+		"endpoints:\n  ip: {x: 1}":                      `2: unknown key x in endpoints.ip; expected one of cache, through, autopilot, off; it may be of a newer version of Sundry: upgrade Sundry, or remove it`,
 	} {
 		write(t, dir, "sundry.yaml", text+"\n")
 		commands := []string{"serve", "check"}
@@ -156,7 +156,7 @@ func TestUnknownVariablesAreMistakes(t *testing.T) {
 	few := onlyIn(t, "60s")["SUNDRY_CONFIG"]
 	for name, want := range map[string]string{
 		"SUNDRY_LISTNE":          "SUNDRY_LISTNE: unknown variable; did you mean SUNDRY_LISTEN?",
-		"SUNDRY_RATE":            "SUNDRY_RATE: unknown variable",
+		"SUNDRY_RATE":            "SUNDRY_RATE: unknown variable; it may be of a newer version of Sundry: upgrade Sundry, or remove it",
 		"SUNDRY_KDNIAO_KYE":      "did you mean SUNDRY_KDNIAO_KEY?",
 		"SUNDRY_ADMIN_TOKN_FILE": "unknown variable",
 		"SUNDRY_REDIS_URI":       "did you mean SUNDRY_REDIS_URL?",

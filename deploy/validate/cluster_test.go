@@ -2,12 +2,14 @@ package validate
 
 import (
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -161,8 +163,27 @@ func checkScale(t *testing.T, c *cluster) {
 	if ref := spec.ScaleTargetRef; ref.Kind != "Deployment" || ref.Name != d.Name || ref.APIVersion != "apps/v1" || *spec.MinReplicas < 2 {
 		t.Errorf("the autoscaler scales %+v", ref)
 	}
+	checkTarget(t, d.Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String(), spec.Metrics[0].Resource.Target)
 	if d.Spec.Replicas != nil {
 		t.Error("replicas would undo what the autoscaler decides")
+	}
+}
+
+// checkTarget: the figures are those that sizing.md derives.
+func checkTarget(t *testing.T, request string, target autoscalingv2.MetricTarget) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(top, "deploy/sizing.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if target.AverageValue == nil {
+		t.Error("the autoscaler's target depends on what a pod requests")
+		return
+	}
+	for _, want := range []string{"A pod requests `" + request + "`", "above `" + target.AverageValue.String() + "` each", "per second at " + request + " | at " + target.AverageValue.String()} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("sizing.md does not derive %q", want)
+		}
 	}
 }
 

@@ -264,3 +264,16 @@ func TestComposeGivesSecretsByFileOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestDocumentsNameTheVersionOfCompose that reads env_file with paths.
+func TestDocumentsNameTheVersionOfCompose(t *testing.T) {
+	for _, file := range []string{"docker-compose.yml", "README.md", "README.zh-CN.md", "deploy/deploy.md", "deploy/deploy.zh-CN.md"} {
+		b, err := os.ReadFile(filepath.Join(top, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(b), "Compose 2.24") {
+			t.Errorf("%s does not name the version", file)
+		}
+	}
+}

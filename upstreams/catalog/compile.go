@@ -56,8 +56,11 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 
 // checkNamed checks the version of a file and its name, which is that of the file.
 func checkNamed(version int, name declare.Text, file string, problems *declare.Problems) {
-	if version == 0 {
+	switch {
+	case version == 0:
 		problems.Add(1, "version: expected that of the grammar, as in version: 1")
+	case version > 1:
+		problems.Add(1, "version: expected at most 1, got %d; the file is for a newer version of Sundry: upgrade Sundry", version)
 	}
 	if !endpointName.MatchString(file) {
 		problems.Add(0, "file name: expected lower-case letters, digits and hyphens, for example joke.yaml, got %q", file)

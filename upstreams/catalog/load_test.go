@@ -95,6 +95,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"ttl: 1h", "ttl: -1h", "whole.yaml:8:"},
 		{"ttl: 1h", "jitter: 0.9", "whole.yaml:8: cache.jitter: expected 0 to 0.5, got 0.9"},
 		{"version: 1", "", "version: expected that of the grammar"},
+		{"version: 1", "version: 2", "version: expected at most 1, got 2; the file is for a newer version of Sundry: upgrade Sundry"},
 		{"ttl: 1h", "until: noon", "whole.yaml:8: cache: until:"},
 		{"ttl: 1h", "tll: 1h", "whole.yaml:8: unknown key tll"},
 		{"ttl: 1h", "ttl: 1h, fresh: '.n |'", "whole.yaml:8: jq: the program ends too early"},

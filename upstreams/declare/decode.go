@@ -238,8 +238,11 @@ func (c *checker) unknown(path string, name, of *yaml.Node, s *Shape) (ok bool) 
 		c.problems.Add(name.Line, indentedWide)
 		return
 	}
-	c.problems.Add(name.Line, "unknown key %s%s%s", name.Value, in(path), Expected(name.Value, s.names()))
-	meant := Nearest(name.Value, s.names())
+	meant, hint := Nearest(name.Value, s.names()), Expected(name.Value, s.names())
+	if meant == "" {
+		hint = Say("%s%s", hint, newer())
+	}
+	c.problems.Add(name.Line, "unknown key %s%s%s", name.Value, in(path), hint)
 	for i := 0; i < len(of.Content); i += 2 {
 		if meant == "" || of.Content[i].Value == meant {
 			return false

@@ -60,7 +60,7 @@ func TestMistakes(t *testing.T) {
 	capital := "E" + top[1:]
 	for text, want := range map[string]string{
 		"paramz: []":                              "1: unknown key paramz; did you mean params? " + capital,
-		"nothing: 1":                              "1: unknown key nothing; " + top,
+		"nothing: 1":                              "1: unknown key nothing; " + top + "; it may be of a newer version of Sundry: upgrade Sundry, or remove it",
 		"{params：1}":                              "1: unknown key params：1; expected an ASCII colon and a space after a key, such as ttl: 1h",
 		"params: [{name: a}, {nam: b}]":           "1: unknown key nam in params[1]; did you mean name? Expected one of name, min, rest",
 		"params: {name: a}":                       "1: params: expected a list, got a mapping",
@@ -87,7 +87,7 @@ func TestMistakes(t *testing.T) {
 		"later: {nam: a}":                         "1: unknown key nam in later; did you mean name? Expected one of name, min, rest",
 		"cache: &c {tll: 1h}\ninner: {cache: *c}": "1: unknown key tll in cache; did you mean ttl? Expected one of ttl, jitter",
 		"cache: &c {ttl: 1h}\nname: *c":           "1: name: expected a text, got a mapping",
-		"inner: {<<: &c {tll: 1h}}":               "1: unknown key tll in inner; " + top,
+		"inner: {<<: &c {tll: 1h}}":               "1: unknown key tll in inner; " + top + "; it may be of a newer version of Sundry: upgrade Sundry, or remove it",
 		"state: maybe":                            `1: state: expected on or off, got "maybe"`,
 		"inner:\n  state: &s maybe\nname: *s":     `2: inner.state: expected on or off, got "maybe"`,
 		"share: 0.6":                              "1: share: expected 0 to 0.5, got 0.6",

@@ -38,6 +38,19 @@ func Suggestion(name string, candidates []string) (hint words.Text) {
 	return hint
 }
 
+// SuggestionOrNewer is Suggestion or, where nothing known is near, what is likely then: that the name is of a newer version.
+func SuggestionOrNewer(name string, candidates []string) words.Text {
+	if near := Suggestion(name, candidates); !near.IsZero() {
+		return near
+	}
+	return newer()
+}
+
+// newer says what an unknown name without a similar one is likely to be, and what to do.
+func newer() words.Text {
+	return Say("; it may be of a newer version of Sundry: upgrade Sundry, or remove it")
+}
+
 // Expected adds the nearest candidate to the message about an unknown name, and all
 // that are allowed.
 func Expected(name string, allowed []string) words.Text {

@@ -111,7 +111,7 @@ func (r *fileReader) key(key string, name, value *yaml.Node) {
 	case r.section(key):
 		r.mapping(key+".", value)
 	default:
-		r.wrong(name, "unknown key %s%s", key, declare.Suggestion(key, r.keys()))
+		r.wrong(name, "unknown key %s%s", key, declare.SuggestionOrNewer(key, r.keys()))
 	}
 }
 

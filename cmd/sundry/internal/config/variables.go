@@ -53,7 +53,7 @@ func (c *Config) UnknownVariables(ofSources []string) error {
 		case slices.Contains(known, name), slices.Contains(known, secret):
 		case strings.HasPrefix(name, "SUNDRY_TEST_"), name == "SUNDRY_CACHE_TESTS", serviceVariable.MatchString(name):
 		default:
-			mistakes = append(mistakes, words.Errorf("%s: unknown variable%s", "%s: 没有这个变量%s", name, declare.Suggestion(name, known)))
+			mistakes = append(mistakes, words.Errorf("%s: unknown variable%s", "%s: 没有这个变量%s", name, declare.SuggestionOrNewer(name, known)))
 		}
 	}
 	return errors.Join(mistakes...)
