@@ -27,7 +27,7 @@ func program(args, environ []string, stdout, stderr io.Writer) int {
 		err = execute(w, args)
 	}
 	if err != nil {
-		reportUntil(ctx, w.stderr, languageOf(getenv), err)
+		reportUntil(ctx, w.errorsOut(), languageOf(getenv), err)
 	}
 	return statusOf(err)
 }

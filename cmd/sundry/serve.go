@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
@@ -97,6 +98,7 @@ func (s *serveCmd) Run(w *process) error {
 	defer lines.End()
 	stdlog.SetOutput(libraryLog{log}) // that of transports, which have no log of their own
 	if !w.light {
+		limitMemory(memlimit.FromCgroup, log)
 		defer ballast(int64(c.Cache.Memory))()
 	}
 	srv := &server{cmd: s, config: c, process: w, log: log, level: level}
@@ -120,7 +122,11 @@ func (s *serveCmd) Run(w *process) error {
 func newLogger(c *config.Config, w *process) (*slog.Logger, *slog.LevelVar, *logwriter.Writer) {
 	level := &slog.LevelVar{}
 	level.Set(logLevel(c))
-	plain, lines := logwriter.New(unscreened(w.stderr), c.LogFormat, level, proxy.RequestMessage, proxy.FillMessage)
+	logTo := logwriter.New
+	if w.inJournal() {
+		logTo = logwriter.NewForJournal
+	}
+	plain, lines := logTo(unscreened(w.stderr), c.LogFormat, level, proxy.RequestMessage, proxy.FillMessage)
 	return slog.New(redact.NewHandler(plain.Handler(), w.hidden)), level, lines
 }
 

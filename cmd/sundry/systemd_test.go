@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -201,6 +202,15 @@ func TestSocketActivation(t *testing.T) {
 		}
 		if err := <-answered; err != nil {
 			t.Errorf("%v\n%s", err, log)
+		}
+		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		if got := told(); !regexp.MustCompile(`^RELOADING=1\nMONOTONIC_USEC=[1-9][0-9]*$`).MatchString(got) {
+			t.Errorf("told %q when the reload began", got)
+		}
+		if got := told(); got != "READY=1" || !strings.Contains(log.String(), "why=SIGHUP") {
+			t.Errorf("told %q when the reload was complete", got)
 		}
 		terminate(t, cmd, log)
 		if got := told(); got != "STOPPING=1" {

@@ -14,6 +14,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"sundry/metrics/panics"
+	"sundry/proxy/listener"
 )
 
 // watch reloads configuration and catalog on SIGHUP, and when their files
@@ -30,7 +31,9 @@ func (s *server) watch(ctx context.Context, watches func()) {
 		case <-ctx.Done():
 			return
 		case <-hup:
+			s.notify(listener.Reloading())
 			_, _ = s.reloadOnce("SIGHUP") // logged
+			s.notify("READY=1")
 		case <-changed:
 			debounce(ctx, changed)
 			_, _ = s.reloadOnce("files changed") // logged

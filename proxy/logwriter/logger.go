@@ -16,12 +16,26 @@ import (
 // the process ends. Lines with one of these messages, of which there are many, wait for others
 // for a moment; all others are written at once.
 func New(out io.Writer, format string, level slog.Leveler, many ...string) (*slog.Logger, *Writer) {
-	handler := func(out io.Writer) slog.Handler {
+	return logTo(out, handlers(format, level), many)
+}
+
+// NewForJournal is New for the journal of systemd: each line begins with its priority.
+func NewForJournal(out io.Writer, format string, level slog.Leveler, many ...string) (*slog.Logger, *Writer) {
+	plain := handlers(format, level)
+	return logTo(out, func(out io.Writer) slog.Handler { return newJournalHandler(out, plain) }, many)
+}
+
+// handlers returns what makes handlers of a format.
+func handlers(format string, level slog.Leveler) func(io.Writer) slog.Handler {
+	return func(out io.Writer) slog.Handler {
 		if format == "json" {
 			return slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level})
 		}
 		return slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})
 	}
+}
+
+func logTo(out io.Writer, handler func(io.Writer) slog.Handler, many []string) (*slog.Logger, *Writer) {
 	lines := newWriter(out, func(lost uint64) []byte {
 		var b bytes.Buffer
 		r := slog.NewRecord(time.Now(), slog.LevelWarn, "lines of the log were lost, because it could not be written", 0)
