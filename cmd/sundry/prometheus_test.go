@@ -419,7 +419,7 @@ func builtinCatalog(t *testing.T) *catalog.Catalog {
 func catalogOf(t *testing.T, f *flags, dir string) *catalog.Catalog {
 	t.Helper()
 	c := config.Default()
-	log, _, _ := newLogger(c, &process{stderr: io.Discard})
+	log, _, _ := newLogger(c, &process{getenv: noEnv, stderr: io.Discard})
 	env, err := newEnvironment(f, c, &process{getenv: noEnv}, nil, log, nil)
 	if err != nil {
 		t.Fatal(err)
