@@ -205,7 +205,7 @@ func FuzzFile(f *testing.F) {
 
 // TestAFileOfAnotherVersion is none that is damaged.
 func TestAFileOfAnotherVersion(t *testing.T) {
-	for text, want := range map[string]error{"sundry web 1\n\x00": ErrOtherVersion, "sundry web 9\n": ErrOtherVersion, "sundry wob 2\n": errRestart, "sundry web": errRestart, "": errRestart} {
+	for text, want := range map[string]error{"sundry web 1\n\x00": ErrOtherVersion, "sundry web 9\n": ErrOtherVersion, "sundry wob 2\n": errForeign, "sundry web": errRestart, "": errRestart} {
 		file, s := filepath.Join(t.TempDir(), "file"), newTestStore(t, 1<<20)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

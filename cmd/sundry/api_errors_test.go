@@ -21,7 +21,7 @@ func TestErrorsOfAnAPIAreItsOwn(t *testing.T) {
 		}
 	}
 	address := strings.TrimPrefix(origin.URL, "http://")
-	for result, want := range map[string]float64{"unavailable": 3, "limited": 3, "success": 3} {
+	for result, want := range map[string]float64{"5xx": 3, "limited": 3, "success": 3} {
 		if got := p.metric(`sundry_upstream_attempts_total{endpoint="api",result="` + result + `",source="` + address + `"}`); got != want {
 			t.Errorf("%v calls are %s, want %v", got, result, want)
 		}

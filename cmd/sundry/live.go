@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -49,9 +51,22 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 func (s *server) statusStore() status.Store {
 	file := s.fileBeside(".status")
 	if s.far != nil {
-		return s.mirrored("status", file, func(record []byte) int64 { return min(int64(len(record)), 1) }) // instances add to what is there
+		seq := func(record []byte) int64 { return min(int64(len(record)), 1) } // instances add to what is there
+		return sharedStatus{s.mirrored("status", file, seq)}
 	}
 	return &live.File{Path: file}
+}
+
+// sharedStatus is a store of the status in Redis.
+type sharedStatus struct{ live.Store }
+
+// Load implements status.Store.
+func (s sharedStatus) Load(ctx context.Context) ([]byte, error) {
+	stored, err := s.Store.Load(ctx)
+	if errors.Is(err, far.ErrNotAValue) {
+		err = fmt.Errorf("%w: %w", status.ErrNotAValue, err)
+	}
+	return stored, err
 }
 
 // mirrored is a value that the fleet shares in Redis, with a copy in a file; "" for none.

@@ -11,10 +11,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sundry/proxy/listener"
 	"syscall"
 	"testing"
 	"time"
+
+	"sundry/proxy/listener"
 
 	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
@@ -209,9 +210,10 @@ func TestSocketActivation(t *testing.T) {
 		if got := told(); !regexp.MustCompile(`^RELOADING=1\nMONOTONIC_USEC=[1-9][0-9]*$`).MatchString(got) {
 			t.Errorf("told %q when the reload began", got)
 		}
-		if got := told(); got != "READY=1" || !strings.Contains(log.String(), "why=SIGHUP") {
+		if got := told(); got != "READY=1" {
 			t.Errorf("told %q when the reload was complete", got)
 		}
+		waittest.Until(t, "the line of the reload", func() bool { return strings.Contains(log.String(), "why=SIGHUP") })
 		terminate(t, cmd, log)
 		if got := told(); got != "STOPPING=1" {
 			t.Errorf("told %q last", got)

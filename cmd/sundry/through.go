@@ -107,7 +107,7 @@ func resultOfCall(err error) string {
 	case answered && status == http.StatusTooManyRequests:
 		return upstreams.Limited.String()
 	case answered:
-		return upstreams.Unavailable.String()
+		return "5xx"
 	case err == nil:
 		return "success"
 	case throttled:

@@ -13,8 +13,6 @@ import (
 	"maps"
 	"sync"
 	"time"
-
-	"sundry/cache/far"
 )
 
 // version is the format's. A record of a later one is left alone, so that a rollout which is taken back loses nothing.
@@ -29,13 +27,16 @@ const WriteEvery = 30 * time.Second
 // swaps is how often a write is tried anew because another instance has written.
 const swaps = 10
 
+// ErrNotAValue means that a store has something there that is no value, such as a list of Redis.
+var ErrNotAValue = errors.New("not a value")
+
 // Store keeps the record, as bytes, for all instances that share it.
 type Store interface {
 	// Load returns nil where there is nothing yet.
 	Load(ctx context.Context) ([]byte, error)
 	// CompareAndSwap replaces old with value; false: something else is stored.
 	CompareAndSwap(ctx context.Context, old, value []byte) (bool, error)
-	// Repair replaces, with nil for damaged, what Load returns far.ErrNotAValue for; false: something else is stored.
+	// Repair replaces, with nil for damaged, what Load returns ErrNotAValue for; false: something else is stored.
 	Repair(ctx context.Context, damaged, value []byte) (bool, error)
 }
 
@@ -140,7 +141,7 @@ func (k *Keeper) load(ctx context.Context) (stored []byte, replace func(ctx cont
 		return k.stored, nil, nil
 	}
 	stored, err = k.store.Load(ctx)
-	if errors.Is(err, far.ErrNotAValue) {
+	if errors.Is(err, ErrNotAValue) {
 		k.log.Warn("the record of the status is no value: what this instance knows of it takes its place", "error", err)
 		return nil, k.store.Repair, nil
 	}

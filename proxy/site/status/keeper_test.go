@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"sundry/cache/far"
 )
 
 // shelf is a store that may fail.
@@ -29,7 +27,7 @@ func (s *shelf) Load(context.Context) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.foreign {
-		return nil, fmt.Errorf("status: %w", far.ErrNotAValue)
+		return nil, fmt.Errorf("status: %w", ErrNotAValue)
 	}
 	return s.value, s.away
 }
