@@ -174,7 +174,7 @@ type question struct {
 	instant     bool
 }
 
-var labelValues = regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`)
+var labelValues = regexp.MustCompile(`^label_values\((\w+)(?:\{([^}]*)\})?, (\w+)\)$`)
 
 var selector = regexp.MustCompile(`(?:job:)?sundry_[a-z0-9_:]+(?:\{[^}]*\})?`)
 
@@ -195,7 +195,7 @@ func questions(t *testing.T) []question {
 				t.Errorf("%s: variable %s: want label_values(metric, label)", d.file, v.Name)
 			}
 			if m != nil {
-				all = append(all, question{d.file + ": variable " + v.Name, "count by (" + m[2] + ") (" + m[1] + `{` + m[2] + `!=""})`, true})
+				all = append(all, question{d.file + ": variable " + v.Name, "count by (" + m[3] + ") (" + m[1] + `{` + m[3] + `!="",` + substituted(m[2]) + `})`, true})
 			}
 		}
 	}
@@ -287,6 +287,7 @@ func TestDashboardsShowWhatHappens(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "catalog"), "pulse.yaml", pulse)
+	write(t, filepath.Join(dir, "catalog"), "shop.yaml", "version: 1\nname: shop\nproxy: {to: 'http://127.0.0.1:1'}\n")
 	serveWithToken(t, args...).end() // leaves a snapshot
 	p := serveWithToken(t, args...)
 	if status, _, _, _ := get(p.admin + "/metrics"); status != http.StatusUnauthorized {
