@@ -2,7 +2,6 @@ package uri
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -45,7 +44,9 @@ func Normal(u *url.URL) *url.URL {
 // escapes have upper-case digits, and what may not stand in a path is escaped. There are no segments ".", which have no effect. Other
 // octets stay as they are: %2F is not a slash.
 func Normalize(path string) string {
+	const upperHex = "0123456789ABCDEF"
 	var b strings.Builder
+	b.Grow(len(path))
 	for i := 0; i < len(path); i++ {
 		octet, escaped := path[i], false
 		if octet == '%' {
@@ -58,7 +59,7 @@ func Normalize(path string) string {
 		if isUnreserved(octet) || !escaped && strings.IndexByte("%/!$&'()*+,;=:@[]", octet) >= 0 {
 			b.WriteByte(octet)
 		} else {
-			fmt.Fprintf(&b, "%%%02X", octet)
+			_, _ = b.Write([]byte{'%', upperHex[octet>>4], upperHex[octet&15]}) // never fails
 		}
 	}
 	return removeDots(b.String())
