@@ -221,11 +221,3 @@ func field(info, name string) int64 {
 	}
 	return 0
 }
-
-// Persists reports whether Redis writes what is stored to a log on its disk (AOF), so that a restart loses a second of it at most.
-func (t *Tier) Persists(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
-	defer cancel()
-	info, err := t.sharedValues.Info(ctx, "persistence").Result()
-	return err == nil && field(info, "aof_enabled") == 1
-}

@@ -51,6 +51,14 @@ func (v *SharedValue) ClockOffset(ctx context.Context) (time.Duration, error) {
 	return v.tier.clock.off(), nil
 }
 
+// Persists reports whether Redis writes what is stored to a log on its disk (AOF), so that a restart loses a second of it at most.
+func (t *Tier) Persists(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
+	defer cancel()
+	info, err := t.sharedValues.Info(ctx, "persistence").Result()
+	return err == nil && field(info, "aof_enabled") == 1
+}
+
 // ErrNotAValue means that what Redis has there is of another type, such as a list.
 var ErrNotAValue = errors.New("the key holds something else than a value")
 

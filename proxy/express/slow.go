@@ -32,8 +32,8 @@ func (p pace) next(now time.Time) time.Time {
 }
 
 // Write writes a body by net/http as the lane does: in pieces that a client has the timeout for, so that one on a slow
-// network gets a large body whole, whatever the time that the server has for answers. The body counts as one that the client reads
-// already; see Unsent.
+// network gets a large body whole, whatever the time that the server has for answers. The caller holds the body meanwhile; see
+// Unsent.
 func Write(w http.ResponseWriter, body []byte, timeout time.Duration) (n int, err error) {
 	if len(body) <= slowPiece {
 		return w.Write(body)
