@@ -24,7 +24,7 @@ type Mirror struct {
 
 	mu     sync.Mutex
 	left   bool   // the file is left alone
-	copied []byte // the content of the file, as far as is known; nil: it was not read yet
+	copied []byte // content of the file; nil means that it was not read yet
 }
 
 // Load implements Store. A copy that cannot be read or written does no harm but a line in the log.

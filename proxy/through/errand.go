@@ -255,7 +255,8 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	return a, b
 }
 
-// outdate has the stored response no longer served stale, unless the new one, of which this is the header, is for its client alone.
+// outdate ends the stale windows of the stored response. The header is that of the new response, which has no effect if it may be for its
+// client alone.
 func (e *errand) outdate(h http.Header) {
 	if e.stored != nil && !e.isPersonal(h) {
 		e.stored.Outdate()

@@ -234,7 +234,7 @@ type StatusError int
 // Error implements error.
 func (e StatusError) Error() string { return "the API has answered " + strconv.Itoa(int(e)) }
 
-// failureOf returns why a request was not answered, or the failure that the response tells of; nil: neither.
+// failureOf returns the error of a request, or the StatusError of its response. nil means success.
 func failureOf(resp *http.Response, err error) error {
 	if err == nil && (resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests) {
 		return StatusError(resp.StatusCode)

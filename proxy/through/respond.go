@@ -19,7 +19,7 @@ import (
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-// respond answers the caller, whose client may have too many answers that it has not read.
+// respond sends an answer, or 503 if too many responses wait for the client already.
 func (c *call) respond(a *answer) {
 	switch {
 	case a.err != nil:

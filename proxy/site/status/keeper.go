@@ -52,7 +52,7 @@ type Keeper struct {
 
 	mu     sync.Mutex // guards the rest
 	stored []byte     // as last seen
-	known  *Record    // what stored encodes, which never changes; nil: nothing was seen
+	known  *Record    // stored, decoded; it is never changed. nil means that nothing was seen
 	sent   Record     // what the attempt adds
 	counts Record     // what was counted since
 }

@@ -122,7 +122,7 @@ func unescapeReference(s string, char []byte) (n, size int) {
 	return copy(char, plain), size + 1
 }
 
-// halfEscape returns how many bytes at the beginning of a text may be an escape of which the end is missing, with another in it.
+// halfEscape returns the length of what may be an escape without its end, at the beginning of a text. It may contain another escape.
 func halfEscape(text string) int {
 	if text == "" || strings.IndexByte(escapes, text[0]) < 0 {
 		return 0

@@ -84,7 +84,7 @@ func (r *Redactor) Beginning(s string) string {
 	return strings.TrimSuffix(r.Text(s+ellipsis), ellipsis)
 }
 
-// markEscapes has each escape replaced of which a part is to be: the rest would mean something else.
+// markEscapes marks the whole of each escape that is secret in part: its rest would mean something else.
 func markEscapes(s string, secret []bool) {
 	for i := firstEscape(s); i < len(s); {
 		var char [utf8.UTFMax]byte
