@@ -5,6 +5,7 @@ package metrics
 
 import (
 	"net/http"
+	"regexp"
 	"runtime"
 	"slices"
 
@@ -17,6 +18,9 @@ import (
 // Namespace is the first part of every metric name.
 const Namespace = "sundry"
 
+// liveHeap is what the last garbage collection has found in use: what is left of the memory limit can be told by nothing else.
+var liveHeap = regexp.MustCompile("^/gc/heap/live:bytes$")
+
 // New makes a registry. version is what `sundry version` prints.
 func New(version string) *prometheus.Registry {
 	reg := prometheus.NewRegistry()
@@ -24,7 +28,8 @@ func New(version string) *prometheus.Registry {
 		Namespace: Namespace, Name: "build_info", Help: "1, with the version of the program and of Go as labels.",
 	}, []string{"version", "goversion"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	reg.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	live := collectors.WithGoCollectorRuntimeMetrics(collectors.GoRuntimeMetricsRule{Matcher: liveHeap})
+	reg.MustRegister(build, collectors.NewGoCollector(live), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return reg
 }
 

@@ -190,7 +190,10 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 	if status == http.StatusSwitchingProtocols {
 		rt.metrics.count(outcome, status) // a connection may last for hours
 	} else {
-		rt.metrics.observeHit(outcome, status, took)
+		rt.metrics.observeHit(outcome, status, latencyOfAPI(res, start))
+	}
+	if res.Waited > 0 && r.ContentLength == 0 && !res.Head.IsZero() { // or the client was waited for
+		rt.metrics.added().Observe((res.Head.Sub(start) - res.Waited).Seconds())
 	}
 	settings := s.current.Load().settings
 	if isHit := outcome == outcomeHit || outcome == outcomeNotModified; isHit && s.hitCount.Add(1)%settings.HitSample != 0 {
@@ -219,6 +222,15 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 		attrs = append(attrs, slog.String("cause", upstreams.Shorten(res.Err.Error(), loggedCause)))
 	}
 	s.writeLine(ctx, level, RequestMessage, attrs)
+}
+
+// latencyOfAPI is how long it took until the head of the answer was written: how long a body takes is a matter of its size, of the client
+// and of the origin, and there may be no end of it.
+func latencyOfAPI(res *through.Result, start time.Time) time.Duration {
+	if res.Head.IsZero() {
+		return time.Since(start)
+	}
+	return res.Head.Sub(start)
 }
 
 // loggedPath is how many characters of a path a line has, and loggedCause how many of an error. The log hides secrets after that, also

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,7 @@ import (
 type serverMetrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	added    *prometheus.HistogramVec
 	limited  prometheus.Counter
 	shed     prometheus.Counter
 }
@@ -29,11 +31,14 @@ func newMetrics(reg prometheus.Registerer, s *Server) *serverMetrics {
 		requests: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
 			Help: "Requests answered, by outcome and status class."}, []string{"endpoint", "outcome", "class"}),
 		duration: register.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
-			Help: "Time from a request's arrival until its answer is written.",
+			Help: "Time from a request's arrival until its answer is written; of an API, the head of its answer.",
 			// Classic buckets only: with a native histogram as well, an observation
 			// costs three times as much, and every hit makes two observations (its age
 			// is the other).
 			Buckets: durationBuckets()}, []string{"endpoint"}),
+		added: register.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_added_seconds",
+			Help:    "Time that requests for which sources or an API were called took beyond these calls.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}}, []string{"endpoint"}),
 		limited: register.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
 			Help: "Requests refused because their client exceeded its rate limit."}),
 		shed: register.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "shed_total",
@@ -61,6 +66,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) *serverMetrics {
 type endpointMetrics struct {
 	requests [outcomes][6]prometheus.Counter
 	duration prometheus.Histogram
+	added    func() prometheus.Observer // it is made when the first source was called
 }
 
 // durationBuckets are the upper bounds of the durations' buckets, in seconds.
@@ -69,7 +75,10 @@ func durationBuckets() []float64 {
 }
 
 func (m *serverMetrics) endpoint(name string) *endpointMetrics {
-	e := &endpointMetrics{duration: m.duration.WithLabelValues(name).(prometheus.Histogram)} //nolint:forcetypeassert // those of a vector are
+	e := &endpointMetrics{
+		duration: m.duration.WithLabelValues(name).(prometheus.Histogram), //nolint:forcetypeassert // those of a vector are
+		added:    sync.OnceValue(func() prometheus.Observer { return m.added.WithLabelValues(name) }),
+	}
 	for o := range outcomes {
 		for _, c := range o.classes() {
 			e.requests[o][c] = m.requests.WithLabelValues(name, o.String(), string(rune('0'+c))+"xx")
@@ -92,6 +101,9 @@ func (m *serverMetrics) api(name string) *endpointMetrics {
 // observe counts a request. Its id is short enough for an exemplar.
 func (e *endpointMetrics) observe(req *request, took time.Duration) {
 	e.count(req.outcome, req.status)
+	if called := time.Duration(req.called.Load()); called > 0 && called < took {
+		e.added().Observe((took - called).Seconds())
+	}
 	if exemplars, ok := e.duration.(prometheus.ExemplarObserver); ok && req.outcome.hasExemplar() {
 		exemplars.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": req.id.String()})
 		return

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"sundry/proxy/through"
 	"sundry/upstreams"
 )
 
@@ -61,6 +63,7 @@ func TestMetricsOfEndpointsAndExemplars(t *testing.T) {
 		`sundry_endpoint_ttl_seconds{endpoint="late"} 1800`, `sundry_endpoint_stale_if_error_seconds{endpoint="late"} 172800`,
 		"sundry_requests_in_flight_limit 77", "sundry_rate_limit_clients 1", `# {request_id="the-miss"}`,
 		`sundry_endpoint_edition_late_seconds{endpoint="late"} 2.`, // e+08: since 2020
+		`sundry_request_duration_seconds_count{endpoint="late"} 2`, `sundry_request_added_seconds_count{endpoint="late"} 1`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
@@ -68,6 +71,17 @@ func TestMetricsOfEndpointsAndExemplars(t *testing.T) {
 	}
 	if strings.Contains(text, "the-hit") {
 		t.Error("a hit pays for an exemplar")
+	}
+}
+
+// TestLatencyOfAnAPI: a body may be large, or have no end.
+func TestLatencyOfAnAPI(t *testing.T) {
+	start := time.Now().Add(-time.Hour)
+	if got := latencyOfAPI(&through.Result{Head: start.Add(time.Second)}, start); got != time.Second {
+		t.Errorf("with a head after a second: %s", got)
+	}
+	if got := latencyOfAPI(&through.Result{}, start); got < time.Hour {
+		t.Errorf("without a head, after an hour: %s", got)
 	}
 }
 

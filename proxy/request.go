@@ -37,6 +37,7 @@ type request struct {
 	key     string                    // of the answer
 	answer  cache.Answer              // what the cache answered, a hit or not
 	wait    atomic.Pointer[waitState] // nil: it did not wait
+	called  atomic.Int64              // how long sources were called for it, in ns
 
 	outcome    outcome
 	near       bool // answered from the near tier
@@ -224,7 +225,7 @@ func (s *Server) getPicture(req *request) (cache.Answer, error) {
 func (s *Server) pictureOf(req *request, link *cache.Answer) (cache.Answer, error) {
 	p := req.in.PictureFetch(link.Rep.Location)
 	var found cache.Answer
-	err := s.get(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p, &found)
+	err := s.get(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, pictureLoader{p, req}, &found)
 	isPictureOf(link, &found)
 	return found, err
 }
@@ -249,12 +250,28 @@ func hostOf(link string) string {
 type loader struct{ req *request }
 
 // Load implements cache.Loader. The fill may outlive the request: it only reads
-// the input and the request's headers, which nothing writes any more.
+// the input and the request's headers, which nothing writes any more, and counts its time.
 func (l loader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	load := catalog.Loader{
 		Input: *l.req.in, Trace: traceOf(l.req), Loop: loop.Marks(l.req.r.Header[loop.Header]),
 	}
+	defer l.req.countCall(time.Now())
 	return load.Load(ctx, hasCopy)
+}
+
+// countCall counts the time of a call of sources that began then.
+func (req *request) countCall(began time.Time) { req.called.Add(int64(time.Since(began))) }
+
+// pictureLoader fetches the picture behind a link for a request.
+type pictureLoader struct {
+	*catalog.PictureFetch
+	req *request
+}
+
+// Load implements cache.Loader.
+func (l pictureLoader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
+	defer l.req.countCall(time.Now())
+	return l.PictureFetch.Load(ctx, hasCopy)
 }
 
 // Withholds implements cache.QuotaAware.

@@ -125,40 +125,47 @@ func resultOf(err error) string {
 }
 
 // sizeCollector asks Redis for its size at scrape, within the budget of one read.
-// Both commands are of constant cost. While Redis cannot be reached the gauges keep
+// All commands are of constant cost. While Redis cannot be reached the metrics keep
 // their last values, at first 0.
 type sizeCollector struct {
-	tier                *Tier
-	keys, memory, limit reading
+	tier                                   *Tier
+	keys, memory, limit, evicting, evicted reading
 }
 
-// reading is a gauge with its last value.
+// reading is a metric with its last value.
 type reading struct {
 	desc *prometheus.Desc
+	kind prometheus.ValueType
 	bits atomic.Uint64
 }
 
 func (r *reading) set(v float64) { r.bits.Store(math.Float64bits(v)) }
 
 func (r *reading) metric() prometheus.Metric {
-	return prometheus.MustNewConstMetric(r.desc, prometheus.GaugeValue, math.Float64frombits(r.bits.Load()))
+	return prometheus.MustNewConstMetric(r.desc, r.kind, math.Float64frombits(r.bits.Load()))
 }
 
 func newSizeCollector(t *Tier) *sizeCollector {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(metrics.Namespace+"_far_"+name, help, nil, nil)
+	read := func(kind prometheus.ValueType, name, help string) reading {
+		return reading{desc: prometheus.NewDesc(metrics.Namespace+"_far_"+name, help, nil, nil), kind: kind}
 	}
 	return &sizeCollector{
-		tier:   t,
-		keys:   reading{desc: desc("keys", "Keys in the Redis database, including those of other programs, when last asked.")},
-		memory: reading{desc: desc("memory_bytes", "Bytes that Redis has allocated, over all masters, when last asked.")},
-		limit:  reading{desc: desc("memory_limit_bytes", "Bytes that Redis may allocate (maxmemory), over all masters; 0: no limit.")},
+		tier:     t,
+		keys:     read(prometheus.GaugeValue, "keys", "Keys in the Redis database, including those of other programs, when last asked."),
+		memory:   read(prometheus.GaugeValue, "memory_bytes", "Bytes that Redis has allocated, over all masters, when last asked."),
+		limit:    read(prometheus.GaugeValue, "memory_limit_bytes", "Bytes that Redis may allocate (maxmemory), over all masters; 0: no limit."),
+		evicting: read(prometheus.GaugeValue, "evicting", "1 if Redis evicts keys once it may allocate no more (maxmemory-policy); 0: it refuses writes then."),
+		evicted:  read(prometheus.CounterValue, "evicted_total", "Keys that Redis has evicted for lack of memory, over all masters, when last asked."),
 	}
+}
+
+func (c *sizeCollector) readings() []*reading {
+	return []*reading{&c.keys, &c.memory, &c.limit, &c.evicting, &c.evicted}
 }
 
 // Describe implements prometheus.Collector.
 func (c *sizeCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, r := range []*reading{&c.keys, &c.memory, &c.limit} {
+	for _, r := range c.readings() {
 		ch <- r.desc
 	}
 }
@@ -172,7 +179,7 @@ func (c *sizeCollector) Collect(ch chan<- prometheus.Metric) {
 			c.tier.log.Debug("size of redis not read", "error", err)
 		}
 	}
-	for _, r := range []*reading{&c.keys, &c.memory, &c.limit} {
+	for _, r := range c.readings() {
 		ch <- r.metric()
 	}
 }
@@ -185,11 +192,17 @@ func (c *sizeCollector) ask(ctx context.Context) error {
 		return err
 	}
 	c.keys.set(float64(keys))
-	var used, limit atomic.Int64
+	var used, limit, evicting, evicted atomic.Int64
 	add := func(ctx context.Context, server *redis.Client) error {
-		info, err := server.Info(ctx, "memory").Result()
-		used.Add(field(info, "used_memory"))
-		limit.Add(field(info, "maxmemory"))
+		p := server.Pipeline()
+		memory, stats := p.Info(ctx, "memory"), p.Info(ctx, "stats")
+		_, err := p.Exec(ctx)
+		used.Add(field(memory.Val(), "used_memory"))
+		limit.Add(field(memory.Val(), "maxmemory"))
+		if policy := textField(memory.Val(), "maxmemory_policy"); policy != "" && policy != "noeviction" {
+			evicting.Store(1)
+		}
+		evicted.Add(field(stats.Val(), "evicted_keys"))
 		return err
 	}
 	switch client := c.tier.client.(type) {
@@ -205,19 +218,26 @@ func (c *sizeCollector) ask(ctx context.Context) error {
 	}
 	c.memory.set(float64(used.Load()))
 	c.limit.set(float64(limit.Load()))
+	c.evicting.set(float64(evicting.Load()))
+	c.evicted.set(float64(evicted.Load()))
 	return nil
 }
 
-// field finds "name:value" among INFO's lines; 0 where it is not.
+// field finds the number in "name:value" among INFO's lines; 0 where it is not.
 func field(info, name string) int64 {
+	n, err := strconv.ParseInt(textField(info, name), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// textField finds "name:value" among INFO's lines; "" where it is not.
+func textField(info, name string) string {
 	for line := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-			if err != nil {
-				return 0
-			}
-			return n
+			return strings.TrimSpace(value)
 		}
 	}
-	return 0
+	return ""
 }

@@ -21,6 +21,8 @@ func gauges(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	for _, f := range families {
 		if g := f.GetMetric()[0].GetGauge(); g != nil {
 			got[f.GetName()] = g.GetValue()
+		} else if c := f.GetMetric()[0].GetCounter(); c != nil {
+			got[f.GetName()] = c.GetValue()
 		}
 	}
 	return got
@@ -44,6 +46,24 @@ func TestSizeIsReadAtScrapeAndOutlivesRedis(t *testing.T) {
 	if got["sundry_far_keys"] != 1 || got["sundry_far_memory_bytes"] < 100_000 || got["sundry_far_memory_limit_bytes"] != 64<<20 {
 		t.Errorf("%v", got)
 	}
+	if got["sundry_far_evicting"] != 0 || got["sundry_far_evicted_total"] != 0 {
+		t.Errorf("without evictions: %v", got)
+	}
+	for _, command := range []string{"CONFIG SET maxmemory-policy allkeys-lru", "CONFIG SET maxmemory 1mb", "SET more 1"} {
+		if _, err := server.Do(command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := gauges(t, reg); got["sundry_far_evicting"] != 1 || got["sundry_far_evicted_total"] < 1 {
+		t.Errorf("with evictions: %v", got)
+	}
+	if _, err := server.Do("CONFIG SET maxmemory 64mb"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Do("SET other 1"); err != nil {
+		t.Fatal(err)
+	}
+	_ = gauges(t, reg)
 	server.Stop()
 	if after := gauges(t, reg); after["sundry_far_keys"] != 1 || after["sundry_far_memory_limit_bytes"] != 64<<20 {
 		t.Errorf("without Redis: %v", after)

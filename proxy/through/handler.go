@@ -114,6 +114,10 @@ type Result struct {
 	Code, Sent int
 	// Age of what was answered.
 	Age time.Duration
+	// Head is when the head of the answer was written; zero: none was. Waited is how long the origin was waited for until then;
+	// 0: it was not asked for this request alone.
+	Head   time.Time
+	Waited time.Duration
 	// Err is why the origin was not reached, or its answer cut off; http.ErrAbortHandler: the caller has left.
 	Err error
 }
@@ -131,9 +135,10 @@ func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // WriteHeader implements http.ResponseWriter. The time that the server has for an answer may have passed while the origin was waited
 // for, or while it got a long body.
 func (w *recorder) WriteHeader(code int) {
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.idle)) // a test's writer has none
+	now := time.Now()
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(w.idle)) // a test's writer has none
 	if code >= http.StatusOK || code == http.StatusSwitchingProtocols {
-		w.Code = code
+		w.Code, w.Head = code, now
 	}
 	w.ResponseWriter.WriteHeader(code)
 }
@@ -165,6 +170,8 @@ type call struct {
 	spares bool
 	// connected reports whether the latest request to the origin has got a connection.
 	connected atomic.Bool
+	// waited is how long the origin was waited for, in ns.
+	waited atomic.Int64
 
 	waiting sync.Mutex // is held while a response before the final one is sent
 	waits   bool       // for the head of one, and takes a place
@@ -187,7 +194,10 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	c.key = h.Name + c.path
 	c.selector = h.store.Selector(r.Header, &h.Rules)
 	c.selector.Client = client
-	defer func() { tell(&c.w.Result) }()
+	defer func() {
+		c.w.Waited = time.Duration(c.waited.Load())
+		tell(&c.w.Result)
+	}()
 	defer c.endWait()
 	switch {
 	case r.Method == http.MethodTrace, r.Method == http.MethodConnect:

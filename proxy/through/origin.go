@@ -313,7 +313,9 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 	}
 	r.Close = authenticatesConnection(r.Header)
 	c.connected.Store(false)
+	began := time.Now()
 	resp, err := transport.RoundTrip(r)
+	c.waited.Add(int64(time.Since(began)))
 	if err != nil {
 		return nil, redact.WithoutQuotes(err)
 	}
