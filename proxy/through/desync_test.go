@@ -132,15 +132,18 @@ func newFront(t *testing.T, back net.Listener, keepAlive, trusted bool) *front {
 	return &front{server.Listener.Addr().String(), origin, h}
 }
 
-// send sends bytes on a connection of their own, and returns what comes back until the connection ends or a while is over.
-func send(t *testing.T, addr, text string) string {
+// awhile is how long the end of a connection is waited for that there may be none of.
+const awhile = time.Second
+
+// send sends bytes on a connection of their own, and returns what comes back until the connection ends or patience is over.
+func send(t *testing.T, addr, text string, patience time.Duration) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	if _, err := io.WriteString(c, text); err != nil {
 		return ""
 	}
@@ -200,7 +203,7 @@ func TestAttacksPoisonNothing(t *testing.T) {
 }
 
 func (f *front) attack(t *testing.T, text, path string) {
-	got := send(t, f.addr, fmt.Sprintf(text, path))
+	got := send(t, f.addr, fmt.Sprintf(text, path), awhile)
 	for _, lines := range [][]string{nil, nil, {"Accept-Language: fr"}, {"Accept-Language: en;q=0.5"}, {"X-Tenant: a, b"}, {"Accept: text/html;level=A"}} {
 		want := victim(t, f.origin, f.origin, path, lines...)
 		if answer := victim(t, f.addr, "api.test", path, lines...); answer != want {
@@ -209,40 +212,77 @@ func (f *front) attack(t *testing.T, text, path string) {
 	}
 }
 
-// startNginx puts nginx in front of an address, and returns its own.
+// startNginx puts nginx in front of an address, and returns its own. A port that is free may be taken by somebody else before nginx
+// listens: then it ends, and is started at another one.
 func startNginx(t *testing.T, nginx, backend string) (addr string) {
+	t.Helper()
+	for range 5 {
+		addr = freeAddress(t)
+		ended := runNginx(t, nginx, nginxConfig(t, addr, backend))
+		listens := false
+		waittest.Until(t, "nginx listens, or has ended", func() bool {
+			select {
+			case <-ended:
+				return true
+			default:
+			}
+			c, err := net.Dial("tcp", addr)
+			listens = err == nil && c.Close() == nil
+			return listens
+		})
+		select {
+		case <-ended: // somebody else listens
+		default:
+			return addr
+		}
+	}
+	t.Fatal("nginx does not listen")
+	return ""
+}
+
+func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr = l.Addr().String()
-	_ = l.Close()
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// nginxConfig is the file for an nginx at an address.
+func nginxConfig(t *testing.T, addr, backend string) (file string) {
+	t.Helper()
 	dir := t.TempDir()
 	var temporary strings.Builder
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		fmt.Fprintf(&temporary, "  %s_temp_path %s;\n", kind, filepath.Join(dir, kind))
 	}
-	config := filepath.Join(dir, "nginx.conf")
+	file = filepath.Join(dir, "nginx.conf")
 	text := "daemon off;\nmaster_process off;\npid " + dir + "/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" + temporary.String() +
 		"upstream sundry { server " + backend + "; keepalive 4; }\nserver { listen " + addr + ";\nlocation / { proxy_pass http://sundry; proxy_http_version 1.1;\n" +
 		"proxy_set_header Connection \"\"; proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; } } }\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// runNginx runs nginx until the test ends, or until it ends by itself.
+func runNginx(t *testing.T, nginx, config string) (ended <-chan struct{}) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background()) //nolint:usetesting // t's own has ended when nginx is stopped
-	cmd := exec.CommandContext(ctx, nginx, "-p", dir, "-e", "stderr", "-c", config)
+	cmd := exec.CommandContext(ctx, nginx, "-p", filepath.Dir(config), "-e", "stderr", "-c", config)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {
+		stop()
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { stop(); _ = cmd.Wait() })
-	waittest.Until(t, "nginx listens", func() bool {
-		c, err := net.Dial("tcp", addr)
-		return err == nil && c.Close() == nil
-	})
-	return addr
+	done := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(done) }()
+	t.Cleanup(func() { stop(); <-done })
+	return done
 }
 
 // splits are answers of an origin that end where they should not, or nowhere.
@@ -315,7 +355,7 @@ func splitOrigin(t *testing.T, method, text string) {
 		}
 	}()
 	f := newFront(t, l, true, false)
-	got := send(t, f.addr, method+" /split HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	got := send(t, f.addr, method+" /split HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", time.Minute)
 	if strings.Contains(got, "\r\nSet-Cookie:") || strings.Contains(got, " 101 ") ||
 		strings.Contains(text, "gzip, chunked") && !strings.Contains(got, " 502 ") {
 		t.Errorf("it is answered by %q", got)
