@@ -154,8 +154,8 @@ func newSizeCollector(t *Tier) *sizeCollector {
 		keys:     read(prometheus.GaugeValue, "keys", "Keys in the Redis database, including those of other programs, when last asked."),
 		memory:   read(prometheus.GaugeValue, "memory_bytes", "Bytes that Redis has allocated, over all masters, when last asked."),
 		limit:    read(prometheus.GaugeValue, "memory_limit_bytes", "Bytes that Redis may allocate (maxmemory), over all masters; 0: no limit."),
-		evicting: read(prometheus.GaugeValue, "evicting", "1 if Redis evicts keys once it may allocate no more (maxmemory-policy); 0: it refuses writes then."),
-		evicted:  read(prometheus.CounterValue, "evicted_total", "Keys that Redis has evicted for lack of memory, over all masters, when last asked."),
+		evicting: read(prometheus.GaugeValue, "eviction_enabled", "1 if Redis evicts keys once it may allocate no more (maxmemory-policy); 0: it refuses writes then."),
+		evicted:  read(prometheus.CounterValue, "evictions_total", "Keys that Redis has evicted for lack of memory, over all masters, when last asked."),
 	}
 }
 

@@ -46,7 +46,7 @@ func TestSizeIsReadAtScrapeAndOutlivesRedis(t *testing.T) {
 	if got["sundry_far_keys"] != 1 || got["sundry_far_memory_bytes"] < 100_000 || got["sundry_far_memory_limit_bytes"] != 64<<20 {
 		t.Errorf("%v", got)
 	}
-	if got["sundry_far_evicting"] != 0 || got["sundry_far_evicted_total"] != 0 {
+	if got["sundry_far_eviction_enabled"] != 0 || got["sundry_far_evictions_total"] != 0 {
 		t.Errorf("without evictions: %v", got)
 	}
 	for _, command := range []string{"CONFIG SET maxmemory-policy allkeys-lru", "CONFIG SET maxmemory 1mb", "SET more 1"} {
@@ -54,7 +54,7 @@ func TestSizeIsReadAtScrapeAndOutlivesRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := gauges(t, reg); got["sundry_far_evicting"] != 1 || got["sundry_far_evicted_total"] < 1 {
+	if got := gauges(t, reg); got["sundry_far_eviction_enabled"] != 1 || got["sundry_far_evictions_total"] < 1 {
 		t.Errorf("with evictions: %v", got)
 	}
 	if _, err := server.Do("CONFIG SET maxmemory 64mb"); err != nil {

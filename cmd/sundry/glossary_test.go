@@ -11,7 +11,7 @@ import (
 )
 
 // ordinary are the words of metric names that need no explanation.
-var ordinary = strings.Fields(`accept advise address addresses admin answer attempts attempt build bytes cache capacity clients config duration
+var ordinary = strings.Fields(`accept added advise address addresses admin answer attempts attempt build bytes cache capacity clients config duration enabled
 	deletes endpoint entries failures far guard info keys last lookups logins failed limit memory near openings queue reads read reload refused requests request
 	resorts rate restores running seconds sequence serve state success successful sundry timestamp total upstream answers at in writes if error unwritten
 	late limited lines log lost paused forced step open failovers fills settings flight panics ratio repairs sync`)
