@@ -37,20 +37,35 @@ func (t *Terms) explain(r *Response, rules *Rules) []words.Text {
 	return lines
 }
 
+// ExplainDefault says in words for how long a response is fresh that says nothing, with a line for each lifetime.
+func (rules *Rules) ExplainDefault() (lines []words.Text) {
+	byLifetime := map[time.Duration][]string{}
+	var lifetimes []time.Duration
+	for _, status := range slices.Sorted(maps.Keys(rules.Default)) {
+		d := rules.Default[status]
+		if byLifetime[d] == nil {
+			lifetimes = append(lifetimes, d)
+		}
+		byLifetime[d] = append(byLifetime[d], strconv.Itoa(status))
+	}
+	for _, d := range lifetimes {
+		lines = append(lines, words.Sayf("a response that says nothing: fresh for %s if its status is %s (cache: default)", "未声明的响应：%s，状态码为 %s（cache: default）", Span(d), words.Names(byLifetime[d]...)))
+	}
+	if rules.HeuristicShare > 0 {
+		lines = append(lines, words.Sayf("any other that says nothing: fresh for %.4g %% of the time since its Last-Modified, at most %s (cache: heuristic)", "其他未声明的响应：取距 Last-Modified 时间的 %.4g %%，最长 %s（cache: heuristic）", 100*rules.HeuristicShare, Span(rules.HeuristicMost)))
+	}
+	return lines
+}
+
 // Explain says in words what the rules add, or take away, where nothing is stored that would say more.
 func (rules *Rules) Explain() []words.Text {
 	lines := []words.Text{words.Sayf("fresh for as long as the response says, by the first that it has of %s", "保鲜期以响应的声明为准，依次看 %s，取最先有的一项", words.Names(append(slices.Clone(rules.Targets), "Cache-Control", "Expires")...))}
-	for _, status := range slices.Sorted(maps.Keys(rules.Default)) {
-		lines = append(lines, words.Sayf("a %d that says nothing: fresh for %s (cache: default)", "未声明的 %d：%s（cache: default）", status, Span(rules.Default[status])))
-	}
+	lines = append(lines, rules.ExplainDefault()...)
 	if len(rules.Default) > 0 && !rules.CredentialsShared {
 		lines = append(lines, words.Sayf("cache: default is only for requests without %s (cache: credentials)", "cache: default 只用于不带 %s 的请求（cache: credentials）", words.Names(rules.credentials()...)))
 	}
 	if rules.CredentialsShared {
 		lines = append(lines, words.Say("what says nothing is shared, whatever a request has in Cookie, X-Api-Key and X-Auth-Token (cache: credentials: shared)", "未声明的响应由所有请求共用，不论其 Cookie、X-Api-Key、X-Auth-Token 为何（cache: credentials: shared）"))
-	}
-	if rules.HeuristicShare > 0 {
-		lines = append(lines, words.Sayf("any other that says nothing: fresh for %.4g %% of the time since its Last-Modified, at most %s (cache: heuristic)", "其他未声明的响应：取距 Last-Modified 时间的 %.4g %%，最长 %s（cache: heuristic）", 100*rules.HeuristicShare, Span(rules.HeuristicMost)))
 	}
 	if rules.Most > 0 {
 		lines = append(lines, words.Sayf("never for longer than %s (cache: most)", "最长 %s（cache: most）", Span(rules.Most)))

@@ -78,24 +78,24 @@ func TestExplain(t *testing.T) {
 // TestExplainRules: what is decided before there is a response.
 func TestExplainRules(t *testing.T) {
 	own := usualRules
-	own.Default, own.Most, own.StaleIfError, own.NoCookies = map[int]time.Duration{404: time.Minute}, time.Hour, 48*time.Hour, true
+	own.Default, own.Most, own.StaleIfError, own.NoCookies = map[int]time.Duration{404: time.Minute, 410: time.Minute}, time.Hour, 48*time.Hour, true
 	var got []string
 	for _, line := range own.Explain() {
 		got = append(got, line.EN())
 	}
-	want := "fresh for as long as the response says, by the first that it has of CDN-Cache-Control, Cache-Control, Expires; a 404 that says nothing: fresh for a minute (cache: default); " +
-		"cache: default is only for requests without Authorization, Cookie, X-Api-Key, X-Auth-Token (cache: credentials); " +
-		"any other that says nothing: fresh for 10 % of the time since its Last-Modified, at most a day (cache: heuristic); never for longer than an hour (cache: most); " +
+	want := "fresh for as long as the response says, by the first that it has of CDN-Cache-Control, Cache-Control, Expires; a response that says nothing: fresh for a minute if its status is 404, 410 (cache: default); " +
+		"any other that says nothing: fresh for 10 % of the time since its Last-Modified, at most a day (cache: heuristic); " +
+		"cache: default is only for requests without Authorization, Cookie, X-Api-Key, X-Auth-Token (cache: credentials); never for longer than an hour (cache: most); " +
 		"where it says nothing: served stale for 2 d while the API fails (stale-if-error); not stored where it sets a cookie (cache: cookies: never)"
 	if got := strings.Join(got, "; "); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	own.Replaced = []string{"Cookie"}
-	if got := own.Explain()[2].EN(); got != "cache: default is only for requests without Authorization, X-Api-Key, X-Auth-Token (cache: credentials)" {
+	if got := own.Explain()[3].EN(); got != "cache: default is only for requests without Authorization, X-Api-Key, X-Auth-Token (cache: credentials)" {
 		t.Error(got)
 	}
 	own.CredentialsShared = true
-	if got := own.Explain()[2].EN(); got != "what says nothing is shared, whatever a request has in Cookie, X-Api-Key and X-Auth-Token (cache: credentials: shared)" {
+	if got := own.Explain()[3].EN(); got != "what says nothing is shared, whatever a request has in Cookie, X-Api-Key and X-Auth-Token (cache: credentials: shared)" {
 		t.Error(got)
 	}
 }

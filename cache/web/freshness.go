@@ -51,6 +51,13 @@ var heuristic = [...]int{200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 
 
 func isHeuristic(status int) bool { return slices.Contains(heuristic[:], status) }
 
+// UsualStatuses are those of responses that may be kept although they say nothing, and are about no part and no mistake of a request.
+func UsualStatuses() []int {
+	return slices.DeleteFunc(slices.Clone(heuristic[:]), func(status int) bool {
+		return status == http.StatusPartialContent || status >= http.StatusBadRequest && status != http.StatusNotFound && status != http.StatusGone
+	})
+}
+
 // Terms are what a response is stored under: they follow from it and from the rules, and do not change.
 type Terms struct {
 	Directives

@@ -98,13 +98,18 @@ func hints(m *misuse, program string, in i18n.Language) []string {
 	return append(lines, say("More:    ", "详情：")+program+" help "+n.Name)
 }
 
-// exampleOf is that of the flag that a mistake begins with, else that of the command.
+// exampleOf is that of the flag that a mistake begins with, in the command, else that of the command.
 func exampleOf(n *kong.Node, err error) string {
 	word, _, _ := strings.Cut(err.Error(), " ")
 	for _, f := range n.Flags {
-		if "--"+f.Name == strings.TrimSuffix(word, ":") && f.Tag.Has("example") {
-			return f.Tag.Get("example")
+		if "--"+f.Name != strings.TrimSuffix(word, ":") || !f.Tag.Has("example") {
+			continue
 		}
+		example := "sundry " + n.Name + " " + f.Tag.Get("example")
+		if len(n.Positional) > 0 && n.Positional[0].Required {
+			example += " /"
+		}
+		return example
 	}
 	return n.Tag.Get("example")
 }

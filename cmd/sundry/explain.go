@@ -20,13 +20,14 @@ import (
 )
 
 type explainCmd struct {
-	Config  string   `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." zh:"服务的设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
-	Catalog string   `help:"Explain by this catalog alone, and ask no running instance." zh:"只按这个接口目录说明，不问运行中的实例。" type:"path" placeholder:"DIR"`
-	Admin   string   `help:"The server's admin listener, if given to it by a flag: an address such as 127.0.0.1:9090, or the URL of its console (http or https)." zh:"服务的管理端口，如果它是用选项指定的：地址，例如 127.0.0.1:9090，或控制台的 URL（http 或 https）。" placeholder:"ADDR"`
-	Header  []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." zh:"请求字段，例如 'Accept-Language: de'。可以给出多次。" placeholder:"FIELD" sep:"none"`
-	JSON    bool     `name:"json" help:"Print it as JSON." zh:"以 JSON 输出。"`
-	URL     string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." zh:"URL，或路径加查询串，例如 '/api/ip?ip=8.8.8.8'。" complete:"addresses"`
-	Params  []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8, of an endpoint that is named in place of the URL." zh:"参数，例如 ip=8.8.8.8；前面不写 URL，而写接口的名称。" placeholder:"NAME=VALUE"`
+	Config  string `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." zh:"服务的设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
+	Catalog string `help:"Explain by this catalog alone, and ask no running instance." zh:"只按这个接口目录说明，不问运行中的实例。" type:"path" placeholder:"DIR"`
+	toFlags
+	Admin  string   `help:"The server's admin listener, if given to it by a flag: an address such as 127.0.0.1:9090, or the URL of its console (http or https)." zh:"服务的管理端口，如果它是用选项指定的：地址，例如 127.0.0.1:9090，或控制台的 URL（http 或 https）。" placeholder:"ADDR"`
+	Header []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." zh:"请求字段，例如 'Accept-Language: de'。可以给出多次。" placeholder:"FIELD" sep:"none"`
+	JSON   bool     `name:"json" help:"Print it as JSON." zh:"以 JSON 输出。"`
+	URL    string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." zh:"URL，或路径加查询串，例如 '/api/ip?ip=8.8.8.8'。" complete:"addresses"`
+	Params []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8, of an endpoint that is named in place of the URL." zh:"参数，例如 ip=8.8.8.8；前面不写 URL，而写接口的名称。" placeholder:"NAME=VALUE"`
 }
 
 // Help is shown below the usage.
@@ -55,12 +56,16 @@ func (e *explainCmd) Run(w *process) error {
 	if err != nil {
 		return misused(err)
 	}
+	all := e.flags()
+	if err := all.readAPI(&e.toFlags); err != nil {
+		return err
+	}
 	answer, err := e.ofInstance(w)
 	if away, ok := errors.AsType[*noInstance](err); ok {
 		if away.error != nil {
 			_, _ = fmt.Fprintln(w.stderr, w.language().Of(away.words()))
 		}
-		answer, err = e.ofCatalog(w, r)
+		answer, err = all.explain(w, r)
 	}
 	switch {
 	case err != nil:
@@ -99,9 +104,9 @@ func (n *noInstance) words() words.Text {
 
 func (e *explainCmd) flags() *flags { return &flags{Config: e.Config, Catalog: e.Catalog} }
 
-// ofCatalog explains by configuration and catalog.
-func (e *explainCmd) ofCatalog(w *process, r *http.Request) (*explain.Explanation, error) {
-	l, err := e.flags().load(w, nil)
+// explain explains by configuration and catalog.
+func (f *flags) explain(w *process, r *http.Request) (*explain.Explanation, error) {
+	l, err := f.load(w, nil)
 	defer l.close()
 	if err != nil {
 		return nil, err
@@ -115,7 +120,7 @@ const explainTime = 5 * time.Second
 
 // ofInstance asks the admin listener. Its error is a noInstance where no Sundry answers there that knows this call.
 func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
-	if e.Catalog != "" {
+	if e.Catalog != "" || e.To != "" {
 		return nil, &noInstance{}
 	}
 	origin, err := e.origin(w)

@@ -81,6 +81,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	pages := s.addresses(s.listener.Addr(), private.Addr())
 	s.log.Info("serving", "public", s.listener.Addr().String(), "admin", private.Addr().String(),
 		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version(), "home", pages[0].url, "console", pages[len(pages)-1].url)
+	s.logAPIs(pages[0].url)
 	s.announce(pages)
 	s.notify("READY=1")
 	group.Go(s.panics.FuncErr(panics.Stop, func() error {

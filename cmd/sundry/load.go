@@ -40,26 +40,45 @@ func (w *process) tokens() (token, readToken string) {
 // flags are what every command that loads the catalog takes. A flag beats the
 // environment, which beats the file, which beats the default.
 type flags struct {
-	Config  string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." zh:"设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
-	Catalog string   `help:"Directory with catalog files that add endpoints or replace built-in ones." zh:"存放自己的接口文件的目录，可以增加接口，也可以取代内置的。" type:"path" placeholder:"DIR"`
-	Replay  bool     `help:"Answer every upstream call from recorded exchanges, without any network." zh:"用录制的往来回答所有上游调用，完全不用网络。"`
-	faults  []string // see faultFlags
+	Config  string          `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." zh:"设置文件（默认为工作目录中的 sundry.yaml，如果有）。" type:"path" placeholder:"FILE"`
+	Catalog string          `help:"Directory with catalog files that add endpoints or replace built-in ones." zh:"存放自己的接口文件的目录，可以增加接口，也可以取代内置的。" type:"path" placeholder:"DIR"`
+	Replay  bool            `help:"Answer every upstream call from recorded exchanges, without any network." zh:"用录制的往来回答所有上游调用，完全不用网络。"`
+	faults  []string        // see faultFlags
+	one     *catalog.OneAPI // is in place of the catalog; nil: the catalog is read
 }
 
 // faultFlags are flags of a command that calls sources.
 type faultFlags struct {
 	flags
+	toFlags
 	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." zh:"在回放中注入故障：接口[/数据源]=，后接 error:比例、status:状态码、body:empty、body:html 或 latency:时长，以逗号分隔，例如 kd=error:0.3,latency:800ms。可以给出多次。" placeholder:"SPEC" sep:"none"`
 }
 
-// withFaults are the flags, with the faults.
-func (f *faultFlags) withFaults() *flags {
+// all are the flags, with the faults and the API without a file.
+func (f *faultFlags) all() (*flags, error) {
 	f.faults = f.ReplayFault
-	return &f.flags
+	return &f.flags, f.readAPI(&f.toFlags)
+}
+
+// readAPI reads flags about an API without a file, which must not contradict the others.
+func (f *flags) readAPI(to *toFlags) (err error) {
+	f.one, err = to.api()
+	switch {
+	case err != nil:
+	case f.one != nil && f.Replay:
+		err = words.NewError("--to: expected without --replay, in which there is no network", "--to：不能与 --replay 同时使用；回放时没有网络")
+	case f.one != nil && f.Catalog != "":
+		err = words.NewError("--to: expected without --catalog, of which nothing is served; put the API into a file of it", "--to：不能与 --catalog 同时使用，其中的接口不会提供；请在其中为 API 写一个文件")
+	}
+	return misused(err)
 }
 
 func (f *faultFlags) load(w *process, prepare func(*loaded)) (*loaded, error) {
-	return f.withFaults().load(w, prepare)
+	all, err := f.all()
+	if err != nil {
+		return &loaded{}, err
+	}
+	return all.load(w, prepare)
 }
 
 // loadConfig reads the settings; values are those of further flags, by their keys. With mistakes
@@ -104,7 +123,7 @@ func (f *flags) load(w *process, prepare func(*loaded)) (*loaded, error) {
 	if prepare != nil {
 		prepare(l)
 	}
-	in, err := readInputs(l.config, l.env.Secret)
+	in, err := f.readInputs(l.config, l.env.Secret)
 	if err == nil {
 		l.set, err = in.compileAnew(l.env, nil)
 	}
@@ -215,7 +234,14 @@ type inputs struct {
 }
 
 func readInputs(c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
-	files, err := catalog.ReadFiles(c.Catalog)
+	read := catalog.ReadFiles
+	if !c.Builtin {
+		if c.Catalog == "" {
+			return nil, c.Mistake("builtin", words.Say("false: expected with a directory of endpoints of your own, for example catalog: ./catalog", "false：应同时给出自己的接口目录，例如 catalog: ./catalog"))
+		}
+		read = catalog.ReadOwnFiles
+	}
+	files, err := read(c.Catalog)
 	return &inputs{config: c, files: files, secret: memoized(secret)}, err
 }
 

@@ -334,14 +334,14 @@ func TestREADMEsAPI(t *testing.T) {
 		}
 		return strings.ReplaceAll(string(out), "\r", "")
 	}
-	file, serving, _ := strings.Cut(blockWith(t, "touch -t"), "\n")
-	if !strings.Contains(serving, "python3 -m http.server -b 127.0.0.1 3000 &\n") || !strings.Contains(serving, "serve --to http://localhost:3000\n") {
+	file, serving, _ := strings.Cut(blockWith(t, "> hello.json"), "\n")
+	if !strings.Contains(serving, "python3 -m http.server -b 127.0.0.1 3000 &\n") || !strings.Contains(serving, "serve --to http://localhost:3000 --ttl 1m\n") {
 		t.Fatal(serving)
 	}
 	run(file)
 	origin := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(origin.Close)
-	p := serve(t, "--to", origin.URL)
+	p := serve(t, "--to", origin.URL, "--ttl", "1m")
 	ports := strings.NewReplacer("http://localhost:8080", p.public, "http://localhost:9090", p.admin)
 	steps := strings.Split(blockWith(t, "-X PURGE"), "$ ")[1:]
 	if len(steps) != 4 {
@@ -349,7 +349,7 @@ func TestREADMEsAPI(t *testing.T) {
 	}
 	for _, step := range steps {
 		command, want, _ := strings.Cut(step, "\n")
-		pattern := strings.NewReplacer("…", ".*", "ttl=86399", `ttl=\d+`).Replace(regexp.QuoteMeta(strings.TrimSpace(want)))
+		pattern := strings.NewReplacer("…", ".*", "ttl=59", `ttl=\d+`).Replace(regexp.QuoteMeta(strings.TrimSpace(want)))
 		if got := run(ports.Replace(command)); !regexp.MustCompile(`^` + pattern + `\s*$`).MatchString(got) {
 			t.Errorf("%s:\n%s\nwant\n%s", command, got, want)
 		}

@@ -22,7 +22,6 @@ import (
 	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics"
 	"sundry/metrics/panics"
-	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/proxy/admin"
 	"sundry/proxy/autopilot"
@@ -43,7 +42,6 @@ type serveCmd struct {
 	faultFlags
 	Listen    string `help:"Address of the public listener (default :8080)." zh:"公开端口的地址（默认 :8080）。" placeholder:"ADDR"`
 	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." zh:"管理端口的地址（默认 127.0.0.1:9090）。" placeholder:"ADDR"`
-	To        string `help:"Serve one HTTP API as it is, cached as HTTP says (RFC 9111), in the place of the endpoints: its URL." zh:"原样代理一个 HTTP API，按 HTTP 的规定缓存（RFC 9111），不提供各接口。这是它的 URL。" placeholder:"URL" example:"sundry serve --to http://127.0.0.1:3000"`
 	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." zh:"保存运维在运行时所作更改的文件。有 Redis 时不用，由 Redis 保存。" type:"path" placeholder:"FILE"`
 	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." zh:"作为远层的 Redis：redis://、unix://、redis+sentinel:// 或 redis+cluster://；用 TLS 时写 rediss。" placeholder:"URL"`
 	LogFormat string `help:"Format of the log: text or json." zh:"日志的格式：text 或 json。" placeholder:"FORMAT" complete:"text,json"`
@@ -139,20 +137,17 @@ func logLevel(c *config.Config) slog.Level {
 // build makes the parts of the server, from the environment of the sources up to the
 // front.
 func (s *server) build(reg prometheus.Registerer) error {
-	var err error
-	if s.env, err = newEnvironment(s.cmd.withFaults(), s.config, s.process, reg, s.log, s.panics); err != nil {
+	all, err := s.cmd.all()
+	if err != nil {
+		return err
+	}
+	if s.env, err = newEnvironment(all, s.config, s.process, reg, s.log, s.panics); err != nil {
 		return misconfigured(err)
 	}
 	if s.process.onEnvironment != nil {
 		s.process.onEnvironment(s.env)
 	}
 	s.observer = advise.NewObserver()
-	if s.cmd.To != "" && s.cmd.Replay {
-		return misused(words.NewError("--to: expected without --replay, in which there is no network", "--to：不能与 --replay 同时使用；回放时没有网络"))
-	}
-	if s.cmd.To != "" && s.cmd.Catalog != "" {
-		return misused(words.NewError("--to: expected without --catalog, of which nothing is served; put the API into a file of it", "--to：不能与 --catalog 同时使用，其中的接口不会提供；请在其中为 API 写一个文件"))
-	}
 	if s.loaded, err = s.readInputs(s.config); err != nil {
 		return err
 	}

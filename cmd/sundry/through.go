@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,8 +26,6 @@ import (
 )
 
 const (
-	// apiName is the name of an API without a file.
-	apiName = "api"
 	// storeShare is the part of the memory for the cache that what APIs answer gets, where the catalog has some when the
 	// server starts; idleShare is that where it has none, for those that a reload adds.
 	storeShare = 2
@@ -34,21 +34,47 @@ const (
 	storeVariants = 50
 )
 
-// readAPI are the inputs with --to: one API, and no endpoint.
-func readAPI(to string, c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
-	if _, err := catalog.ParseAddress(to); err != nil {
-		return nil, misused(words.Errorf("--to %s: %s", "--to %s：%s", redact.Address(to), catalog.ErrAddress.Words()))
+// readInputs reads what the catalog is compiled from: its files, or one API and no endpoint.
+func (f *flags) readInputs(c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
+	if f.one != nil {
+		return &inputs{config: c, files: catalog.FilesOfAPI(f.one), secret: memoized(secret), alone: true}, nil
 	}
-	return &inputs{config: c, files: catalog.FilesOfAPI(apiName, to), secret: memoized(secret), alone: true}, nil
+	return readInputs(c, secret)
 }
 
 // readInputs reads what the catalog is compiled from.
 func (s *server) readInputs(c *config.Config) (*inputs, error) {
-	if s.cmd.To != "" {
-		return readAPI(s.cmd.To, c, s.process.getenv)
-	}
-	in, err := readInputs(c, s.process.getenv)
+	in, err := s.cmd.readInputs(c, s.process.getenv)
 	return in, misconfigured(err)
+}
+
+// logAPIs says of each API where clients find it, at which addresses it is, for which Host it is asked, and what is stored of a response
+// that says nothing.
+func (s *server) logAPIs(home string) {
+	for _, a := range s.front.Catalog().APIs {
+		var origins, hosts, stored []string
+		for _, t := range a.Targets {
+			origins, hosts = append(origins, t.URL.String()), append(hosts, t.Sent)
+		}
+		for _, line := range a.Rules.ExplainDefault() {
+			stored = append(stored, line.EN())
+		}
+		if len(stored) == 0 {
+			stored = append(stored, "a response that says nothing is not stored")
+		}
+		s.log.Info("API", "name", a.Name, "at", s.placeOf(a, home), "origins", strings.Join(origins, ", "), "host", strings.Join(slices.Compact(hosts), ", "), "default", strings.Join(stored, "; "))
+	}
+}
+
+// placeOf is where clients find an API.
+func (s *server) placeOf(a *catalog.API, home string) string {
+	switch {
+	case a.Everywhere:
+		return home
+	case len(a.Hosts) > 0:
+		return "Host: " + strings.Join(a.Hosts, ", ")
+	}
+	return strings.TrimSuffix(home, "/") + "/api/" + a.Name + "/"
 }
 
 // memory is for the cache, in bytes.

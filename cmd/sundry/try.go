@@ -20,7 +20,7 @@ import (
 
 type tryCmd struct {
 	faultFlags
-	Endpoint string   `arg:"" help:"Endpoint or API to call." zh:"要调用的接口或 API。" complete:"callable"`
+	Endpoint string   `arg:"" help:"Endpoint or API to call; with --to, a path with its query." zh:"要调用的接口或 API；有 --to 时为路径加查询串。" complete:"callable"`
 	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8; of an API as it is, a path with its query, such as '/a?x=1'." zh:"参数，例如 ip=8.8.8.8；原样代理的 API 则为路径加查询串，例如 '/a?x=1'。" placeholder:"NAME=VALUE" complete:"parameters"`
 }
 
@@ -31,6 +31,7 @@ func (t *tryCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
+	t.name()
 	if api, ok := l.set.API(t.Endpoint); ok {
 		return t.callAPI(w, l, api)
 	}
@@ -48,6 +49,13 @@ func (t *tryCmd) Run(w *process) error {
 	}
 	out.content(&content, time.Since(start))
 	return out.err
+}
+
+// name finds out what is to be called: with --to, the first argument is a path.
+func (t *tryCmd) name() {
+	if t.one != nil && t.Endpoint != t.one.Name {
+		t.Params, t.Endpoint = append([]string{t.Endpoint}, t.Params...), t.one.Name
+	}
 }
 
 // keysMissing says which variables hold the keys of a chain's sources, of which none can be called without; nil: one can.

@@ -3,9 +3,11 @@ package catalog
 import (
 	"regexp"
 	"slices"
+	"strconv"
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/cache/web"
 	"sundry/upstreams/declare"
 )
 
@@ -49,8 +51,8 @@ type proxySpec struct {
 
 // webSpec is what of an API's responses is kept, where they do not say it themselves.
 type webSpec struct {
-	// Default is for how long a response is fresh that says nothing, by its status, for requests without credentials.
-	Default map[string]declare.Duration `yaml:"default" example:"{200: 1m, 404: 10s}"`
+	// Default is for how long a response is fresh that says nothing, for requests without credentials: a duration, or one for each status. A single one is for 200, 203, 204, 300, 301, 308, 404 and 410.
+	Default defaults `yaml:"default" example:"{200: 1m, 404: 10s}"`
 	// Heuristic is the part of the time since its last change that a response is fresh for which says nothing; 0 for none.
 	Heuristic *float64 `yaml:"heuristic" example:"0.1" least:"0" most:"1"`
 	// HeuristicMost bounds that time.
@@ -116,6 +118,30 @@ func (a *addresses) UnmarshalYAML(n *yaml.Node) error {
 // Shape implements declare.Shaped.
 func (addresses) Shape(of func(any) *declare.Shape) *declare.Shape {
 	return &declare.Shape{Kind: declare.Union, Of: []*declare.Shape{of(declare.Text{}), of([]declare.Text{})}}
+}
+
+// defaults are durations by status.
+type defaults map[string]declare.Duration
+
+// UnmarshalYAML takes a duration, or durations by status.
+func (d *defaults) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.ScalarNode {
+		return n.Load((*map[string]declare.Duration)(d))
+	}
+	var all declare.Duration
+	if err := n.Load(&all); err != nil {
+		return err
+	}
+	*d = defaults{}
+	for _, status := range web.UsualStatuses() {
+		(*d)[strconv.Itoa(status)] = all
+	}
+	return nil
+}
+
+// Shape implements declare.Shaped.
+func (defaults) Shape(of func(any) *declare.Shape) *declare.Shape {
+	return &declare.Shape{Kind: declare.Union, Of: []*declare.Shape{of(declare.Duration(0)), of(map[string]declare.Duration{})}}
 }
 
 var topKey = regexp.MustCompile(`(?m)^["']?(\w+)["']?[ \t]*:`)

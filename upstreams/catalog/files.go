@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"sundry/metrics/words"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 )
@@ -28,9 +30,14 @@ type Files struct {
 
 // ReadFiles reads the catalog's files, those of the operator's directory over
 // those that come with the program; "" for no directory.
-func ReadFiles(dir string) (*Files, error) {
+func ReadFiles(dir string) (*Files, error) { return readFiles(dir, true) }
+
+// ReadOwnFiles is ReadFiles without the endpoints that come with the program; those of the directory may use its shared files and its data.
+func ReadOwnFiles(dir string) (*Files, error) { return readFiles(dir, false) }
+
+func readFiles(dir string, withBuiltin bool) (*Files, error) {
 	f := &Files{specs: map[string]catalogFile{}, shared: map[string]catalogFile{}, data: &cachedFS{from: Data(dir), read: map[string]reading{}}}
-	if err := f.collect(dir); err != nil {
+	if err := f.collect(dir, withBuiltin); err != nil {
 		return nil, err
 	}
 	var err error
@@ -38,11 +45,44 @@ func ReadFiles(dir string) (*Files, error) {
 	return f, err
 }
 
-// FilesOfAPI are those of a catalog that has nothing but one API, without a file, of which each path is.
-func FilesOfAPI(name, to string) *Files {
-	text := fmt.Sprintf("version: 1\nname: %s\nproxy: {to: %q}\n", name, to)
+// OneAPI is an API without a file. What is "" or 0 is as in a file that does not say it.
+type OneAPI struct {
+	Name, To string
+	Host     string        // proxy: host
+	TTL      time.Duration // proxy: cache: default
+	Head     time.Duration // proxy: timeouts: head
+}
+
+// ErrAPIName means that a text is no name of an API.
+var ErrAPIName = words.NewError("expected a name of lower-case letters and digits, such as shop", "应为由小写字母和数字组成的名称，例如 shop")
+
+// CheckAPIName checks the name of an API. The error is ErrAPIName.
+func CheckAPIName(name string) error {
+	if !endpointName.MatchString(name) {
+		return ErrAPIName
+	}
+	return nil
+}
+
+// file is the API as a catalog file has it.
+func (a *OneAPI) file() []byte {
+	text := fmt.Sprintf("version: 1\nname: %q\nproxy:\n  to: %q\n", a.Name, a.To)
+	if a.Host != "" {
+		text += fmt.Sprintf("  host: %q\n", a.Host)
+	}
+	if a.TTL > 0 {
+		text += fmt.Sprintf("  cache: {default: %s}\n", a.TTL)
+	}
+	if a.Head > 0 {
+		text += fmt.Sprintf("  timeouts: {head: %s}\n", a.Head)
+	}
+	return []byte(text)
+}
+
+// FilesOfAPI are those of a catalog that has nothing but one API, of which each path is.
+func FilesOfAPI(a *OneAPI) *Files {
 	return &Files{
-		specs: map[string]catalogFile{name: {path: "--to", data: []byte(text), everywhere: true}},
+		specs: map[string]catalogFile{a.Name: {path: "--to", data: a.file(), everywhere: true}},
 		data:  &cachedFS{from: builtin, read: map[string]reading{}},
 	}
 }
@@ -153,8 +193,12 @@ type catalogFile struct {
 
 // collect finds the catalog's files, those of the operator's directory over
 // those that come with the program.
-func (f *Files) collect(dir string) error {
-	if err := f.collectFrom(builtin, ""); err != nil || dir == "" {
+func (f *Files) collect(dir string, withBuiltin bool) error {
+	err := f.collectFrom(builtin, "")
+	if !withBuiltin {
+		clear(f.specs)
+	}
+	if err != nil || dir == "" {
 		return err
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {

@@ -27,6 +27,7 @@ type Config struct {
 	Listen, Admin         string
 	Redis                 string
 	Catalog               string
+	Builtin               bool // false: without the endpoints that come with the program
 	BasePath              string
 	PublicURL, GrafanaURL string
 	Language              string // en or zh
@@ -92,7 +93,7 @@ const DefaultFile = "sundry.yaml"
 func Default() *Config {
 	return &Config{
 		Listen: ":8080", Admin: "127.0.0.1:9090", Language: "zh", LogFormat: "text", LogLevel: "info", LogHits: 100, LogRefusals: 100,
-		Forwarded: string(proxy.ByEither), DrainDelay: time.Second, DrainTimeout: 20 * time.Second, Express: true,
+		Forwarded: string(proxy.ByEither), DrainDelay: time.Second, DrainTimeout: 20 * time.Second, Builtin: true, Express: true,
 		Limits: proxy.Limits{Rate: 50, Shared: true, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond},
 		Fills:  cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,
 		Cache:  Cache{Memory: cache.DefaultMemory},

@@ -159,6 +159,7 @@ func settings() []setting {
 		single(setting{key: "admin", expected: words.Say("an address and a port", "地址和端口"), example: "127.0.0.1:9090"}, func(c *Config) *string { return &c.Admin }, checked(isAddress)),
 		single(setting{key: "redis", alias: "SUNDRY_REDIS_URL", secret: true, empty: true}, func(c *Config) *string { return &c.Redis }, parseRedis),
 		single(setting{key: "catalog", expected: words.Say("a directory", "目录"), example: "/etc/sundry/catalog", empty: true}, func(c *Config) *string { return &c.Catalog }, parseDirectory),
+		single(setting{key: "builtin", expected: declare.Say("true or false"), example: "false", reloadable: true}, func(c *Config) *bool { return &c.Builtin }, parseBool),
 		single(setting{key: "base_path", expected: words.Say("a path that begins with a slash and does not end with one", "以斜杠开头、不以斜杠结尾的路径"), example: "/tools", empty: true}, func(c *Config) *string { return &c.BasePath }, checked(isBasePath)),
 		single(setting{key: "public_url", expected: words.Say("http or https, a host, and a port if need be, without a path", "http 或 https，加主机，必要时加端口，不带路径"), example: "https://api.example.org", reloadable: true, empty: true},
 			func(c *Config) *string { return &c.PublicURL }, checked(isPublicURL)),
