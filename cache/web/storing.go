@@ -185,10 +185,11 @@ func remove(h http.Header, names []string) {
 	}
 }
 
-// Safe reports whether a method changes nothing at the origin (RFC 9110, section 9.2.1). Unknown ones may.
-func Safe(method string) bool {
+// safe reports whether a method changes nothing at the origin: those that are registered as safe (IANA, HTTP Method Registry; RFC 9110,
+// section 9.2.1). Unknown ones may.
+func safe(method string) bool {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH":
 		return true
 	}
 	return false
@@ -196,7 +197,7 @@ func Safe(method string) bool {
 
 // Invalidates reports whether a response to a method makes what is stored for its target unusable (RFC 9111, section 4.4).
 func Invalidates(method string, status int) bool {
-	return !Safe(method) && status >= 200 && status < 400
+	return !safe(method) && status >= 200 && status < 400
 }
 
 // Undisguised is the name of a field for which an origin that knows fields as CGI does, where _ and - are the same, takes this one.

@@ -94,7 +94,8 @@ func TestUnsharedFieldsGo(t *testing.T) {
 }
 
 func TestInvalidates(t *testing.T) {
-	for method, want := range map[string]bool{"GET": false, "HEAD": false, "OPTIONS": false, "TRACE": false, "POST": true, "PUT": true, "DELETE": true, "M-SEARCH": true, "get": true} {
+	for method, want := range map[string]bool{"GET": false, "HEAD": false, "OPTIONS": false, "TRACE": false, "PROPFIND": false, "REPORT": false, "SEARCH": false, "QUERY": false, "PRI": false,
+		"POST": true, "PUT": true, "DELETE": true, "M-SEARCH": true, "get": true, "PROPPATCH": true, "propfind": true} {
 		if Invalidates(method, 204) != want || Invalidates(method, 404) || Invalidates(method, 500) {
 			t.Errorf("%s", method)
 		}

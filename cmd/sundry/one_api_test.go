@@ -3,11 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"sundry/upstreams/lib/waittest"
 )
 
 // silent is an API that says nothing about caching, and counts its calls.
@@ -153,5 +157,45 @@ func TestWithoutBuiltinEndpoints(t *testing.T) {
 	_, stderr, err := call(t, nil, "check", "--config", alone)
 	if err == nil || !strings.Contains(stderr+err.Error(), "sundry.yaml:1: builtin: false: expected with a directory of endpoints of your own, for example catalog: ./catalog") {
 		t.Errorf("%v\n%s", err, stderr)
+	}
+}
+
+// TestARestartOfTheOriginIsShort for its clients: while nothing listens there it is tried each second.
+func TestARestartOfTheOriginIsShort(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	p := serve(t, "--to", "http://"+address)
+	n := 0
+	ask := func() int {
+		n++
+		status, _, _, err := get(fmt.Sprint(p.public, "/", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	waittest.Until(t, "the breaker opens", func() bool { return ask() == http.StatusServiceUnavailable })
+	for range 3 { // as often as the breaker would stay open for longer and longer
+		opened := time.Now()
+		waittest.Until(t, "a probe", func() bool { return ask() == http.StatusBadGateway })
+		if took := time.Since(opened); took > 4*time.Second {
+			t.Errorf("a probe after %v", took)
+		}
+	}
+	if l, err = net.Listen("tcp", address); err != nil {
+		t.Skipf("somebody else listens at %s by now: %v", address, err)
+	}
+	origin := &http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Minute}
+	go func() { _ = origin.Serve(l) }()
+	t.Cleanup(func() { _ = origin.Close() })
+	started := time.Now()
+	waittest.Until(t, "an answer", func() bool { return ask() == http.StatusNotFound })
+	if took := time.Since(started); took > 4*time.Second {
+		t.Errorf("clients get answers %v after the restart", took)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"sundry/cache/clients"
@@ -277,6 +278,8 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	switch {
 	case err == nil:
 		done(host.Healthy)
+	case r.Context().Err() == nil && errors.Is(err, syscall.ECONNREFUSED):
+		done(host.Down)
 	case r.Context().Err() == nil && !isThrottled(err) && (notConnected(err) || isTimeout(err)):
 		done(host.Failing)
 	default:
@@ -308,7 +311,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 		transport = c.origin.upgrade
 	case r.ContentLength != 0:
 		transport, r = c.origin.brief, withLastConnection(r)
-	case !web.Safe(r.Method):
+	case !repeats(r.Method):
 		transport = c.origin.brief
 	}
 	r.Close = authenticatesConnection(r.Header)
@@ -327,6 +330,15 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 		return nil, err
 	}
 	return resp, nil
+}
+
+// repeats reports whether net/http sends a request without a body again whose connection has been closed meanwhile.
+func repeats(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return false
 }
 
 func isTimeout(err error) bool {

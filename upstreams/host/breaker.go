@@ -32,7 +32,7 @@ func (h *Host) Reset() {
 		MaxRequests:  2,
 		Interval:     cfg.Window,
 		BucketPeriod: cfg.Window / 10,
-		Timeout:      time.Duration(float64(cfg.Open) * (1 - spread)), // the shortest: until holds it open for longer
+		Timeout:      time.Duration(float64(min(cfg.Open, downFor)) * (1 - spread)), // the shortest: until holds it open for longer
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			return h.streak.reaches(cfg.Failures) ||
 				c.Requests >= minRequests && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
@@ -41,7 +41,7 @@ func (h *Host) Reset() {
 			switch to {
 			case gobreaker.StateOpen:
 				h.opened.Add(1)
-				b.until.Store(time.Now().Add(openFor(cfg, b.openings.Add(1))).UnixNano())
+				b.until.Store(time.Now().Add(h.openFor(b)).UnixNano())
 			case gobreaker.StateClosed:
 				b.openings.Store(0)
 			case gobreaker.StateHalfOpen:
@@ -56,6 +56,19 @@ func (h *Host) Reset() {
 // spread is the jitter of how long a breaker stays open, so that the instances
 // of a fleet do not probe a host at the same time.
 const spread = 0.2
+
+// downFor is how long a breaker stays open for a host that is Down: after a restart of the host, clients wait for no more than a second.
+const downFor = 800 * time.Millisecond
+
+// openFor is how long the breaker stays open that has just opened.
+func (h *Host) openFor(b *breaker) time.Duration {
+	nth := b.openings.Add(1)
+	if h.down.Load() {
+		b.openings.Store(0) // what comes next is no repetition
+		return jitter.Around(min(h.cfg.Open, downFor), spread)
+	}
+	return openFor(h.cfg, nth)
+}
 
 // openFor is how long the breaker stays open the nth consecutive time.
 func openFor(cfg Config, nth uint32) time.Duration {
@@ -120,7 +133,9 @@ func (h *Host) count(o Health, caller caller, now time.Time) error {
 	case o == Healthy:
 		h.streak.clear()
 		return nil
-	case !h.streak.add(caller, now) && !h.streak.reaches(h.cfg.Failures):
+	}
+	h.down.Store(o == Down)
+	if !h.streak.add(caller, now) && !h.streak.reaches(h.cfg.Failures) {
 		return errRepeated
 	}
 	return errFailing

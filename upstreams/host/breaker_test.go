@@ -37,6 +37,35 @@ func TestTheBreakerStaysOpenForLongerEachTime(t *testing.T) {
 	})
 }
 
+// A host at which nothing listens is being restarted, as a rule. It is probed each second, because a probe takes no time there, and no more
+// often or seldom the longer that lasts; once it listens and hangs, more and more seldom.
+func TestAHostAtWhichNothingListensIsProbedEachSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost("a", Config{Open: 10 * time.Second})
+		open := func(how Health) time.Duration {
+			for h.State() != "open" {
+				_ = call(h, how)
+			}
+			start := time.Now()
+			for h.State() == "open" {
+				time.Sleep(10 * time.Millisecond)
+			}
+			return time.Since(start)
+		}
+		for range 100 {
+			if took := open(Down); took < 500*time.Millisecond || took > time.Second {
+				t.Fatalf("open for %v, want up to a second", took)
+			}
+		}
+		if took := open(Failing); took < 8*time.Second {
+			t.Errorf("once it hangs it is open for %v", took)
+		}
+		if took := open(Down); took > time.Second {
+			t.Errorf("once nothing listens again it is open for %v", took)
+		}
+	})
+}
+
 // A probe has a deadline of its own: while it hangs, the others are rejected.
 func TestAProbeHasItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,8 @@
 // promises:
 //
 //   - One breaker per host: it opens on consecutive failures or on their ratio, for
-//     longer each time, and no single client or key opens it for everybody.
+//     longer each time, unless nothing listens there, and no single client or key
+//     opens it for everybody.
 //   - Bounded concurrency, with a short queue; work without a declared host is
 //     bounded likewise.
 //   - A retry budget: a host that is down does not get twice the load.
@@ -62,6 +63,7 @@ type Host struct {
 	breaker atomic.Pointer[breaker]
 	forced  atomic.Uint32 // a Force
 	opened  atomic.Uint64 // how often the breaker opened
+	down    atomic.Bool   // the last call that failed was Down
 	streak  streak
 	slots   *slots
 	retries *rate.Limiter
@@ -96,6 +98,8 @@ const (
 	Failing
 	// Ignored calls count neither way: they were cancelled.
 	Ignored
+	// Down is Failing, and nothing listened there, which was known at once.
+	Down
 )
 
 // Enter takes a slot for the client of ctx and asks the breaker. key is a hash of what
