@@ -3,8 +3,10 @@ package through
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"sundry/cache/clients"
 )
@@ -46,4 +48,30 @@ func TestAnswersForWhereACallerIs(t *testing.T) {
 	s.get("/")
 	s.get("/")
 	s.wantCalls(2)
+}
+
+// TestViaCanBeOmitted from requests, responses and those that change the protocol; what others have said there stays.
+func TestViaCanBeOmitted(t *testing.T) {
+	for _, omitted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var sent []string
+			s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+				sent = r.Header["Via"]
+				w.Header().Set("Via", "1.1 inner")
+				w.Header().Set("Cache-Control", "max-age=60")
+			}, func(s *Settings) { s.NoVia = omitted })
+			wantSent, wantBack := []string{"1.0 outer", "1.1 sundry"}, []string{"1.1 inner", "1.1 sundry"}
+			if omitted {
+				wantSent, wantBack = wantSent[:1], wantBack[:1]
+			}
+			for range 2 { // a miss, and a hit
+				if a := s.get("/a", "Via: 1.0 outer"); !slices.Equal(a.header["Via"], wantBack) {
+					t.Errorf("omitted %t: a response has %q", omitted, a.header["Via"])
+				}
+			}
+			if !slices.Equal(sent, wantSent) {
+				t.Errorf("omitted %t: the origin gets %q", omitted, sent)
+			}
+		})
+	}
 }

@@ -28,6 +28,13 @@ import (
 // via is what this service calls itself in Via.
 const via = "sundry"
 
+// addVia says in a header that a message came through here, which it got by a version of HTTP.
+func (h *Handler) addVia(to http.Header, version string) {
+	if !h.NoVia {
+		to["Via"] = append(slices.Clip(to["Via"]), version+" "+via)
+	}
+}
+
 // Origin is where an API is served from: the first of its addresses that can be connected to.
 type Origin struct {
 	targets   []Target
@@ -169,7 +176,7 @@ func (c *call) forwarded() http.Header {
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = nil // or net/http adds its own
 	}
-	h["Via"] = append(h["Via"], strings.TrimPrefix(caller.Proto, "HTTP/")+" "+via)
+	c.addVia(h, strings.TrimPrefix(caller.Proto, "HTTP/"))
 	if peer, _, err := net.SplitHostPort(caller.RemoteAddr); err == nil {
 		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], peer)
 	}

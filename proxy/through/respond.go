@@ -130,7 +130,7 @@ func (h *Handler) setFields(to http.Header, o *web.Object, reused bool, now time
 	if _, ok := web.Date(to.Get("Date"), now); !ok {
 		to.Set("Date", o.Received.UTC().Format(http.TimeFormat))
 	}
-	to["Via"] = append(slices.Clip(to["Via"]), "1.1 "+via)
+	h.addVia(to, "1.1")
 }
 
 // send writes n bytes of the body from an offset on, as they come; -1: all. A body that is cut off is cut off for the

@@ -44,6 +44,8 @@ type API struct {
 	// long a connection may be idle after a change of the protocol.
 	Connect, Head, Idle, Tunnel time.Duration
 	KeepAlive                   bool
+	// Via false leaves this service out of the field Via.
+	Via bool
 	// hidden is what only this service and the API know, also that of former files of the API.
 	hidden *redact.Set
 	// File it came from.
@@ -126,7 +128,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
-	a.KeepAlive = p.Keepalive == nil || *p.Keepalive
+	a.KeepAlive, a.Via = p.Keepalive == nil || *p.Keepalive, p.Via == nil || *p.Via
 }
 
 // sharedCredentials explains credentials: shared, which is right for few APIs.

@@ -47,6 +47,8 @@ type proxySpec struct {
 	Timeouts timeoutsSpec `yaml:"timeouts" example:"{head: 10s}"`
 	// Keepalive false uses no connection twice, for an API that is not trusted to end its answers where it says.
 	Keepalive *bool `yaml:"keepalive"`
+	// Via false leaves this service out of Via, for an API that answers otherwise where there is a proxy, such as nginx without gzip.
+	Via *bool `yaml:"via"`
 }
 
 // webSpec is what of an API's responses is kept, where they do not say it themselves.
