@@ -15,8 +15,8 @@ import (
 // why, what is done once it is stale, and which other requests it is not for.
 func Explain(q *Request, r *Response, rules *Rules) []words.Text {
 	t := TermsOf(r, rules)
-	if !Storable(q, r, &t, rules) {
-		return []words.Text{words.Sayf("not stored because %s", "不缓存，因为%s", whyNotStored(q, r, &t, rules))}
+	if reason := NotStored(q, r, &t, rules); reason != MayBeStored {
+		return []words.Text{words.Sayf("not stored because %s", "不缓存，因为%s", reason.explain(r, &t, rules))}
 	}
 	return t.explain(r, rules)
 }
@@ -80,14 +80,48 @@ func (rules *Rules) Explain() []words.Text {
 	return lines
 }
 
-// whyNotStored is the first of the reasons for which a response is not storable.
-func whyNotStored(q *Request, r *Response, t *Terms, rules *Rules) words.Text {
-	if why, forbidden := forbids(q, r, t, rules); forbidden {
-		return why
-	}
-	if !mayLast(r, t, rules) {
+// explain returns the words for the reason for which a response is not stored.
+func (reason Reason) explain(r *Response, t *Terms, rules *Rules) words.Text {
+	switch reason {
+	case Incomplete:
+		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status)
+	case RefusedAlone:
+		return words.Sayf("status %d refuses this request alone", "状态码 %d 只是拒绝这一个请求", r.Status)
+	case NotUnderstood:
+		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status)
+	case VaryMany:
+		return words.Sayf("Vary names more than %d fields", "Vary 列出的字段超过 %d 个", maxVary)
+	case StatusWithoutLifetime:
 		return words.Sayf("status %d is only stored if the answer says for how long it is fresh", "状态码为 %d 的响应只有声明了保鲜期才缓存", r.Status)
+	case SaysNothing, WithoutLifetime, NeverFresh:
+		return explainUseless(r, t, rules)
 	}
+	return explained[reason]
+}
+
+// explained are the words for the reasons that are the same for all responses.
+var explained = map[Reason]words.Text{
+	SaysNoStore:    words.Say("of no-store", "声明了 no-store"),
+	SaysPrivate:    words.Say("of private", "声明了 private"),
+	RequestNoStore: words.Say("the request has no-store", "请求带有 no-store"),
+	PartOfNothing:  words.Say("a 206 without Content-Range is no part of anything", "206 没有 Content-Range，不知是哪一部分"),
+	Authorized:     words.Say("the request has Authorization, and the answer has none of public, must-revalidate, s-maxage", "请求带有 Authorization，而响应没有 public、must-revalidate 或 s-maxage"),
+
+	CookiesNever:              words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）"),
+	CookieWithoutLifetime:     words.Say("it sets a cookie, and is not fresh by what it says", "它设置了 Cookie，又没有声明尚未用完的保鲜期"),
+	CookieByCookie:            words.Say("it sets a cookie, and is selected by cookies (Vary)", "它设置了 Cookie，又按 Cookie 选取（Vary）"),
+	DefaultWithCredentials:    words.Say("the request has a cookie or a key, the answer does not say how long it is fresh, and cache: default is only for requests without (cache: credentials)", "请求带有 Cookie 或密钥，响应没有声明保鲜期，而 cache: default 只用于不带它们的请求（cache: credentials）"),
+	UndeclaredWithCredentials: words.Say("the request has a cookie or a key, and but for its date the answer does not say how long it is fresh, or which one it is", "请求带有 Cookie 或密钥，而响应的保鲜期或版本只有日期可依"),
+
+	VaryAny:       words.Say("of Vary: *", "声明了 Vary: *"),
+	VaryMalformed: words.Say("Vary has something that is no name of a field", "Vary 中有不是字段名的内容"),
+	VaryByClient:  words.Say("of Vary: X-Forwarded-For, which differs from caller to caller", "声明了 Vary: X-Forwarded-For，而它因来访者而异"),
+	Disguised:     words.Say("the request has a field of Vary with _ in the place of -, which an origin may take for it", "请求中有 Vary 所列的字段，但以 _ 代替了 -，源站可能把两者混为一谈"),
+	TooLarge:      words.Say("its body is larger than cache: body", "正文超过 cache: body"),
+}
+
+// explainUseless returns the words for a response that is neither fresh nor can be validated.
+func explainUseless(r *Response, t *Terms, rules *Rules) words.Text {
 	why := because(r, t, rules)
 	if t.Lifetime > 0 {
 		why = words.Sayf("it is %s old already, and fresh for %s because %s", "它已产生 %s，保鲜期为 %s（%s）", Span(t.Age(r.Received)), Span(t.Lifetime), why)

@@ -1,12 +1,9 @@
 package web
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
-
-	"sundry/metrics/words"
 )
 
 // Request is what of a request the rules look at. Header is that of the caller.
@@ -30,11 +27,9 @@ func understood(status int) bool {
 	return http.StatusText(status) != "" && status != http.StatusNotModified
 }
 
-// Storable reports whether a response to a GET, or to a POST that says where its content is, may be stored and shared
-// (RFC 9111, section 3). What is neither fresh nor can be validated is of no use, and is not.
+// Storable reports whether a response may be stored and shared: see NotStored.
 func Storable(q *Request, r *Response, t *Terms, rules *Rules) bool {
-	_, forbidden := forbids(q, r, t, rules)
-	return !forbidden && mayLast(r, t, rules) && hasUse(r, t)
+	return NotStored(q, r, t, rules) == MayBeStored
 }
 
 // isComplete reports whether a response with a status that net/http reads answers a request by itself.
@@ -51,50 +46,6 @@ func RefusesOne(status int) bool {
 		return true
 	}
 	return false
-}
-
-// forbids is what forbids to store a response, the first of the reasons.
-func forbids(q *Request, r *Response, t *Terms, rules *Rules) (why words.Text, forbidden bool) {
-	vary, err := varyFields(r.Header, rules.Ignored)
-	switch {
-	case !isComplete(r.Status):
-		return words.Sayf("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status), true
-	case RefusesOne(r.Status):
-		return words.Sayf("status %d refuses this request alone", "状态码 %d 只是拒绝这一个请求", r.Status), true
-	case t.MustUnderstand && !understood(r.Status):
-		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status), true
-	case t.NoStore && !t.MustUnderstand:
-		return words.Say("of no-store", "声明了 no-store"), true
-	case t.Private:
-		return words.Say("of private", "声明了 private"), true
-	case q.NoStore:
-		return words.Say("the request has no-store", "请求带有 no-store"), true
-	case r.Status == http.StatusPartialContent && r.Header.Get("Content-Range") == "":
-		return words.Say("a 206 without Content-Range is no part of anything", "206 没有 Content-Range，不知是哪一部分"), true
-	case q.Header["Authorization"] != nil && !t.Public && !t.MustRevalidate && !t.SMaxAge.Given: // section 3.5
-		return words.Say("the request has Authorization, and the answer has none of public, must-revalidate, s-maxage", "请求带有 Authorization，而响应没有 public、must-revalidate 或 s-maxage"), true
-	case len(r.Header["Set-Cookie"]) > 0 && rules.NoCookies:
-		return words.Say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）"), true
-	case len(r.Header["Set-Cookie"]) > 0 && (!t.Explicit || t.NoCache || t.Left(r.Received) <= 0):
-		return words.Say("it sets a cookie, and is not fresh by what it says", "它设置了 Cookie，又没有声明尚未用完的保鲜期"), true
-	case len(r.Header["Set-Cookie"]) > 0 && slices.Contains(vary, "Cookie"):
-		return words.Say("it sets a cookie, and is selected by cookies (Vary)", "它设置了 Cookie，又按 Cookie 选取（Vary）"), true
-	case t.ByDefault && rules.HasCredentials(q.Header):
-		return words.Say("the request has a cookie or a key, the answer does not say how long it is fresh, and cache: default is only for requests without (cache: credentials)", "请求带有 Cookie 或密钥，响应没有声明保鲜期，而 cache: default 只用于不带它们的请求（cache: credentials）"), true
-	case rules.HasCredentials(q.Header) && mayBeOfOne(r, t):
-		return words.Say("the request has a cookie or a key, and but for its date the answer does not say how long it is fresh, or which one it is", "请求带有 Cookie 或密钥，而响应的保鲜期或版本只有日期可依"), true
-	case errors.Is(err, errVaryAny):
-		return words.Say("of Vary: *", "声明了 Vary: *"), true
-	case errors.Is(err, errVaryToken):
-		return words.Say("Vary has something that is no name of a field", "Vary 中有不是字段名的内容"), true
-	case err != nil:
-		return words.Sayf("Vary names more than %d fields", "Vary 列出的字段超过 %d 个", maxVary), true
-	case q.Header[callersField] == nil && slices.Contains(vary, callersField):
-		return words.Say("of Vary: X-Forwarded-For, which differs from caller to caller", "声明了 Vary: X-Forwarded-For，而它因来访者而异"), true
-	case isDisguised(q.Header, vary):
-		return words.Say("the request has a field of Vary with _ in the place of -, which an origin may take for it", "请求中有 Vary 所列的字段，但以 _ 代替了 -，源站可能把两者混为一谈"), true
-	}
-	return why, false
 }
 
 // credentials are the request fields that may say who sends a request.
