@@ -229,6 +229,8 @@ type arrival struct {
 	resp   *http.Response
 	joins  bool // the prefix that is stored
 	keeps  bool // it is kept if it is whole
+	// unstored says why it is not stored; nil means that it may be, or that nobody counts it.
+	unstored *web.Finding
 }
 
 // received is the answer that a new response is, and its body, which is kept if it may be.
@@ -241,6 +243,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
 	fits := resp.ContentLength <= e.Most
 	b.keeps = mayStore && fits
+	b.unstored = e.whyUnstored(e.q, got, mayStore, fits)
 	tells := got.Status < http.StatusInternalServerError && !web.RefusesOne(got.Status) // an error says nothing of what is stored
 	if tells && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
 		e.outdate(got.Header)
@@ -283,7 +286,11 @@ func (b *arrival) read() {
 	if b.keeps {
 		keep = func(body []byte) bool { return b.keep(f, body) }
 	}
-	f.answer.spool.Close(b.copyBody(f.answer.spool, b.resp, keep, f.cancel))
+	err := b.copyBody(f.answer.spool, b.resp, keep, f.cancel)
+	if err == nil && b.unstored != nil {
+		b.countUnstored(*b.unstored)
+	}
+	f.answer.spool.Close(err)
 }
 
 // isShort reports whether the body has as a rule come with its head.
@@ -333,6 +340,7 @@ func (e *errand) window(length int64, shared bool) int64 {
 func (b *arrival) keep(f *flight, body []byte) bool {
 	e, o := b.errand, f.answer.object
 	if body == nil {
+		b.unstored = e.whyUnstored(e.q, &o.Response, true, false)
 		f.unkeep()
 		e.outdate(o.Header)
 		return false

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sundry/cache/web"
+	"sundry/metrics/words"
 )
 
 // Foreseen is what would become of a GET, as far as what is stored tells: no origin is asked.
@@ -20,6 +21,9 @@ type Foreseen struct {
 	// Refused is the status with which it would be refused: 400 for a path with a segment .., 504 where nothing stored answers a
 	// request with only-if-cached; 0: it would not be.
 	Refused int
+	// Unstored says that none of the first responses of the API could be stored, why, and what to do; zero means that one was
+	// stored, or that too few have come.
+	Unstored words.Text
 }
 
 // Foresee says what Serve would do with a GET.
@@ -28,7 +32,7 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 	_, trusted := h.Client(r)
 	r = h.heard(r, trusted)
 	f, now, q := Foreseen{Path: h.PathOf(r)}, h.now(), web.NewRequest(r, &h.Rules)
-	f.Key = h.Name + f.Path
+	f.Key, f.Unstored = h.Name+f.Path, h.Unstored()
 	if mayLeadUp(f.Path) {
 		f.Refused = http.StatusBadRequest
 		return f

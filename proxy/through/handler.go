@@ -68,6 +68,7 @@ type Handler struct {
 	panics  *panics.Catcher
 	now     func() time.Time
 	moved   atomic.Bool // see Moved
+	first   firstResponses
 }
 
 // New makes the handler of an API.
@@ -94,7 +95,13 @@ func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *pani
 func (h *Handler) Moved() { h.moved.Store(true) }
 
 // put keeps an object, and reports whether it did.
-func (h *Handler) put(key string, o *web.Object) bool { return !h.moved.Load() && h.store.Put(key, o) }
+func (h *Handler) put(key string, o *web.Object) bool {
+	if h.moved.Load() || !h.store.Put(key, o) {
+		return false
+	}
+	h.countStored(o.Status)
+	return true
+}
 
 // peer returns the client that has connected.
 func peer(r *http.Request) (client clients.ID, trusted bool) {
