@@ -13,6 +13,7 @@ import (
 	"sundry/cache/clients"
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy/express"
 	"sundry/proxy/through"
 	"sundry/proxy/uri"
@@ -273,4 +274,13 @@ func (s *Server) Foresee(api string, r *http.Request) (through.Foreseen, bool) {
 		return through.Foreseen{}, false
 	}
 	return rt.handler.Foresee(r), true
+}
+
+// Unstored returns the line on an API none of whose first responses could be stored; zero means that there is nothing to say.
+func (s *Server) Unstored(api string) words.Text {
+	rt := s.current.Load().apis[api]
+	if rt == nil {
+		return words.Text{}
+	}
+	return rt.handler.Unstored()
 }

@@ -37,7 +37,7 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	return &admin.System{
 		Catalog: s.front.Catalog, History: s.front.History, Status: s.front.Status, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.autopilot.Status, Replicator: s.replicator, Log: s.log,
 		Reload:        func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
-		ReloadFailure: s.reloadFailure, Declaration: s.declaration, Grafana: s.grafana, Store: s.store, Resolve: s.front.APIOf, Foresee: s.front.Foresee, Public: s.front, PublicPath: s.config.BasePath,
+		ReloadFailure: s.reloadFailure, Declaration: s.declaration, Grafana: s.grafana, Store: s.store, Resolve: s.front.APIOf, Foresee: s.front.Foresee, Unstored: s.front.Unstored, Public: s.front, PublicPath: s.config.BasePath,
 		Persistent: s.persists,
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,

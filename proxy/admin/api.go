@@ -38,7 +38,9 @@ type System struct {
 	Resolve func(r *http.Request) (api, path string, ok bool)
 	// Foresee says what would become of a GET for an API; false: there is none of that name.
 	Foresee func(api string, r *http.Request) (through.Foreseen, bool)
-	Env     *upstreams.Environment
+	// Unstored returns the line on an API none of whose first responses could be stored; zero means that there is nothing to say.
+	Unstored func(api string) words.Text
+	Env      *upstreams.Environment
 	// Advise advises on the TTL of an endpoint, and on further ones; the zero target is that of
 	// the endpoint.
 	Advise func(e *catalog.Endpoint, ttls []time.Duration, target advise.Target) advise.Report

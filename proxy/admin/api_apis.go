@@ -30,6 +30,8 @@ type apiView struct {
 	Bytes int               `json:"bytes"`
 	// Rules by which responses are kept, each by language.
 	Rules []map[string]string `json:"rules"`
+	// Unstored says, by language, why none of the first responses could be stored, and what to do.
+	Unstored map[string]string `json:"unstored,omitempty"`
 	// Declared: a file says so, and not an option.
 	Declared bool `json:"declared"`
 }
@@ -44,6 +46,9 @@ func (a *api) apis(*http.Request) (any, error) {
 		}
 		for _, rule := range one.Rules.Explain() {
 			v.Rules = append(v.Rules, titles(rule))
+		}
+		if line := a.Unstored(one.Name); !line.IsZero() {
+			v.Unstored = titles(line)
 		}
 		_, v.Declared = a.Declaration(one.Name)
 		v.Kept, v.Bytes = a.countKept(&web.Purge{At: time.Now(), Prefix: one.Name + "/"})

@@ -36,6 +36,9 @@ func (x *Explainer) api(t *teller, a *catalog.API, r *http.Request) {
 	if f.Refused == http.StatusBadRequest {
 		return
 	}
+	if !f.Unstored.IsZero() {
+		t.add("hint", f.Unstored)
+	}
 	t.tellStoreKey(a, r, &f)
 	t.tellRule(a, &f)
 	t.tellVariants(&f, known)

@@ -96,7 +96,7 @@ func (t *teller) named(name string, says words.Text) {
 var labels = map[string]string{
 	"outcome": "结果", "endpoint": "接口", "form": "格式", "picture": "图片", "prefix": "前缀", "key": "缓存键", "rule": "规则", "live": "运行中更改",
 	"shared": "共享", "entry": "条目", "tier": "层", "age": "时长", "freshness": "新鲜度", "edition": "期", "source": "数据源", "api": "API",
-	"primary": "主键", "query": "查询串", "variant": "变体",
+	"primary": "主键", "query": "查询串", "variant": "变体", "hint": "提示",
 }
 
 // Request makes the GET that is explained of a URL, or a path with its query, and of fields such as "Accept-Language: de". Its

@@ -30,7 +30,7 @@ export function view({ apis, entries, total, bytes: size, wrong }, { refresh }) 
 
 function cells(a, refresh) {
   return [
-    [...named(a), h("div", { class: "soft" }, a[language]), h("div", { class: "mono words" }, [a.path, ...a.hosts].join(" "))],
+    [...named(a), h("div", { class: "soft" }, a[language]), h("div", { class: "mono words" }, [a.path, ...a.hosts].join(" ")), a.unstored && h("p", { key: "unstored", class: "notice" }, own(a.unstored))],
     ...counted(a.total),
     h("span", { class: "number" }, milliseconds(a.hour?.p95_ms)),
     a.to.map((url) => h("div", { key: url, class: "mono words" }, url)),
