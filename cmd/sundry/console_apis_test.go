@@ -48,3 +48,19 @@ func TestConsoleOfAnAPIAlone(t *testing.T) {
 	b.text("tbody tr:nth-child(2)", "soft: tag c")
 	b.sound()
 }
+
+// TestConsoleOfAnAPIThatSaysNothing: the row of the API says why nothing is stored, until something is.
+func TestConsoleOfAnAPIThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	p := serve(t, "--to", silentAPI(t))
+	for range 20 {
+		mustGet(t, p.public+"/a")
+	}
+	b := newBrowser(t, p.admin)
+	b.tab("apis")
+	b.text("tbody tr td .notice", "the API says neither Cache-Control nor Last-Modified")
+	b.sound()
+	mustGet(t, p.public+"/kept")
+	b.until(`!document.querySelector("#panel .notice")`)
+}
