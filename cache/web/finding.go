@@ -81,8 +81,8 @@ func (f Finding) Explain() (cause, remedy words.Text) {
 		return f.Reason.cause(f.Status), f.Reason.remedy()
 	}
 	remedy = words.Sayf("set cache: {default: {%d: 1m}} in its file", "请在它的文件中设置 cache: {default: {%d: 1m}}", f.Status)
-	if f.Status == http.StatusOK {
-		remedy = words.Say("set --ttl 1m next to --to, or cache: {default: {200: 1m}} in its file", "请在 --to 之外加上 --ttl 1m，或在它的文件中设置 cache: {default: {200: 1m}}")
+	if isHeuristic(f.Status) { // a default without a status is for these
+		remedy = words.Say("set --ttl 1m next to --to, or cache: {default: 1m} in its file", "请在 --to 之外加上 --ttl 1m，或在它的文件中设置 cache: {default: 1m}")
 	}
 	if f.Next != MayBeStored {
 		remedy = words.Sayf("%s; this alone is not enough, because %s: %s", "%s；仅此还不够，因为%s：%s", remedy, f.Next.cause(f.Status), f.Next.remedy())

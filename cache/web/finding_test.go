@@ -25,10 +25,11 @@ func TestFindings(t *testing.T) {
 		mended            *Rules // by the remedy, and the response; "" leaves it as it is
 		changed           string
 	}{
-		{&usualRules, 200, "Server: x", "", "says neither Cache-Control nor Last-Modified", "set --ttl 1m next to --to, or cache: {default: {200: 1m}}", &byDefault, ""},
+		{&usualRules, 200, "Server: x", "", "says neither Cache-Control nor Last-Modified", "set --ttl 1m next to --to, or cache: {default: 1m}", &byDefault, ""},
 		{&usualRules, 200, "Server: x", "Cookie: a=b", "says neither Cache-Control nor Last-Modified", "this alone is not enough, because the requests have Cookie, Authorization, X-Api-Key or X-Auth-Token", &shared, ""},
 		{&usualRules, 200, "Server: x", "Authorization: a", "says neither Cache-Control nor Last-Modified", "this alone is not enough, because the requests have Authorization", &usualRules, "Sundry-Cache-Control: public, max-age=60"},
-		{&usualRules, 200, "Cache-Control: public", "", "has no max-age", "cache: {default: {200: 1m}}", &byDefault, ""},
+		{&usualRules, 200, "Cache-Control: public", "", "has no max-age", "cache: {default: 1m}", &byDefault, ""},
+		{&usualRules, 302, "Cache-Control: public", "", "has no max-age", "set cache: {default: {302: 1m}} in its file", &with302, ""},
 		{&usualRules, 302, "Server: x", "", "status 302", "set cache: {default: {302: 1m}} in its file", &with302, ""},
 		{&byDefault, 200, "Server: x", "X-Api-Key: a", "the requests have Cookie, Authorization, X-Api-Key or X-Auth-Token", "set cache: {credentials: shared}", &shared, ""},
 		{&byDefault, 200, "Server: x", "Cookie: a", "the requests have Cookie", "request: {remove: [Cookie]}", &Rules{Default: byDefault.Default, Replaced: []string{"Cookie"}}, ""},

@@ -63,7 +63,7 @@ func TestAnAPIThatSaysNothing(t *testing.T) {
 	if len(lines) != 4 || lines[0] != lines[2] || lines[1] != lines[3] {
 		t.Fatalf("%q", lines)
 	}
-	for i, want := range []string{"says neither Cache-Control nor Last-Modified, nor Expires or ETag; set --ttl 1m next to --to, or cache: {default: {200: 1m}}", "--ttl 1m，或在它的文件中设置"} {
+	for i, want := range []string{"says neither Cache-Control nor Last-Modified, nor Expires or ETag; set --ttl 1m next to --to, or cache: {default: 1m}", "--ttl 1m，或在它的文件中设置"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%s, want %s", lines[i], want)
 		}
@@ -130,6 +130,18 @@ func TestAnAPIWhoseTwentiethResponseIsStored(t *testing.T) {
 			path = "/kept"
 		}
 		mustGet(t, p.public+path)
+	}
+	if lines := p.unstored("api", "/a/1"); lines != nil || p.unstoredLogged("api") != 0 {
+		t.Errorf("%q\n%s", lines, p.stderr)
+	}
+}
+
+// TestTheRemedyOfAnAPIThatSaysNothing: with --ttl responses are stored, and there is no line.
+func TestTheRemedyOfAnAPIThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	p := serve(t, "--to", silentAPI(t), "--ttl", "1m")
+	for i := range 25 {
+		mustGet(t, fmt.Sprintf("%s/a/%d", p.public, i))
 	}
 	if lines := p.unstored("api", "/a/1"); lines != nil || p.unstoredLogged("api") != 0 {
 		t.Errorf("%q\n%s", lines, p.stderr)

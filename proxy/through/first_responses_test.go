@@ -41,7 +41,7 @@ func TestNoneOfTheFirstResponsesIsStored(t *testing.T) {
 			s.get("/200")
 		}
 		for _, odd := range [][]string{
-			{"/404"}, {"/500?Cache-Control=max-age%3D60"}, {"/404?Cache-Control=max-age%3D60"}, {"/304"}, {"/429"},
+			{"/200?Content-Length=9"}, {"/404"}, {"/500?Cache-Control=max-age%3D60"}, {"/404?Cache-Control=max-age%3D60"}, {"/304"}, {"/429"},
 			{"/206?Content-Range=bytes+0-3%2F9", "Range: bytes=0-3"}, {"/200?a=1&Cache-Control=max-age%3D60", "Cache-Control: no-store"},
 		} {
 			s.get(odd[0], odd[1:]...)
