@@ -2,6 +2,7 @@ package through
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -72,6 +73,47 @@ func TestViaCanBeOmitted(t *testing.T) {
 			if !slices.Equal(sent, wantSent) {
 				t.Errorf("omitted %t: the origin gets %q", omitted, sent)
 			}
+		})
+	}
+}
+
+// TestRetry: a GET or HEAD is sent once more after a status that is named, and nothing else is.
+func TestRetry(t *testing.T) {
+	for name, row := range map[string]struct {
+		method   string
+		statuses []int // of the origin's responses, in their order
+		status   int
+		calls    int64
+	}{
+		"it recovers":       {http.MethodGet, []int{503, 200}, 200, 2},
+		"a HEAD":            {http.MethodHead, []int{502, 200}, 200, 2},
+		"it does not":       {http.MethodGet, []int{503, 503, 200}, 503, 2},
+		"another status":    {http.MethodGet, []int{500, 200}, 500, 1},
+		"a success":         {http.MethodGet, []int{200}, 200, 1},
+		"a POST":            {http.MethodPost, []int{503, 200}, 503, 1},
+		"no second answer":  {http.MethodGet, []int{503, 0}, 503, 2},
+		"another the first": {http.MethodGet, []int{404, 200}, 404, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s *world
+				s = newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					status := row.statuses[s.calls.Load()-1]
+					if status == 0 {
+						panic(http.ErrAbortHandler)
+					}
+					w.WriteHeader(status)
+					_, _ = io.WriteString(w, "body")
+				}, func(s *Settings) { s.Retry = []int{502, 503, 504} })
+				body := ""
+				if row.method == http.MethodPost {
+					body = "x"
+				}
+				if a := s.ask(row.method, "/a", body); a.status != row.status || a.err != nil || row.method == http.MethodGet && a.body != "body" {
+					t.Errorf("%+v, want %d", a, row.status)
+				}
+				s.wantCalls(row.calls)
+			})
 		})
 	}
 }

@@ -29,6 +29,8 @@ type Settings struct {
 	Query  web.Query
 	// Request and Response change the fields that the origin is asked with, and those that it answers with; nil: they do not.
 	Request, Response func(http.Header)
+	// Retry are the statuses after which a GET or HEAD is sent to the origin once more.
+	Retry []int
 	// NoVia leaves this service out of Via, in requests and responses.
 	NoVia bool
 	// Client returns the client of a request, and whether the request came through a trusted proxy; nil means that the client is

@@ -193,11 +193,36 @@ func (c *call) forwarded() http.Header {
 	return h
 }
 
-// reach sends a request to the first address that answers. The next one is asked only where nothing was sent: there was no
-// connection, the breaker is open, or the quota used up.
+// reach sends a request to the first address that answers, and once more, to the next address if there is one, where the status of the
+// response is one of Retry.
 func (c *call) reach(ctx context.Context, method string, h http.Header, body bool) (*http.Response, error) {
+	targets := c.origin.targets
+	first, err := c.reachOne(ctx, method, h, body, targets)
+	if err != nil || !c.mayRetry(method, first.StatusCode) {
+		return first, err
+	}
+	second, err := c.reachOne(ctx, method, h, body, append(slices.Clone(targets[1:]), targets[0]))
+	if err != nil {
+		return first, nil //nolint:nilerr // it is an answer
+	}
+	_ = first.Body.Close() // nobody reads it
+	return second, nil
+}
+
+// mayRetry reports whether a request is sent again after a response with a status. A host that is down gets few more requests by that.
+func (c *call) mayRetry(method string, status int) bool {
+	if c.r.ContentLength != 0 || method != http.MethodGet && method != http.MethodHead || !slices.Contains(c.Retry, status) {
+		return false
+	}
+	host := c.origin.targets[0].Host
+	return host == nil || host.AllowRetry()
+}
+
+// reachOne sends a request to the first of some addresses that answers. The next one is asked only where nothing was sent: there was no
+// connection, the breaker is open, or the quota used up.
+func (c *call) reachOne(ctx context.Context, method string, h http.Header, body bool, targets []Target) (*http.Response, error) {
 	var last error
-	for _, target := range c.origin.targets {
+	for _, target := range targets {
 		r, err := c.origin.request(ctx, method, c.path, h, target)
 		if err != nil {
 			return nil, err

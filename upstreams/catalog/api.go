@@ -44,6 +44,8 @@ type API struct {
 	// long a connection may be idle after a change of the protocol.
 	Connect, Head, Idle, Tunnel time.Duration
 	KeepAlive                   bool
+	// Retry are the statuses after which a GET or HEAD is sent once more.
+	Retry []int
 	// Via false leaves this service out of the field Via.
 	Via bool
 	// hidden is what only this service and the API know, also that of former files of the API.
@@ -128,7 +130,20 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
+	a.Retry = p.retried(problems)
 	a.KeepAlive, a.Via = p.Keepalive == nil || *p.Keepalive, p.Via == nil || *p.Via
+}
+
+// retried are the statuses after which a request is sent once more.
+func (p *proxySpec) retried(problems *declare.Problems) (statuses []int) {
+	for _, text := range p.Retry {
+		status, err := strconv.Atoi(text.Value)
+		if err != nil || status < http.StatusInternalServerError || status > 599 {
+			problems.Add(text.Line, "proxy: retry: expected statuses from 500 to 599, for example [502, 503, 504], got %q", text.Value)
+		}
+		statuses = append(statuses, status)
+	}
+	return statuses
 }
 
 // sharedCredentials explains credentials: shared, which is right for few APIs.

@@ -47,6 +47,8 @@ type proxySpec struct {
 	Timeouts timeoutsSpec `yaml:"timeouts" example:"{head: 10s}"`
 	// Keepalive false uses no connection twice, for an API that is not trusted to end its answers where it says.
 	Keepalive *bool `yaml:"keepalive"`
+	// Retry are statuses after which a GET or HEAD is sent once more, to the next address if there is one.
+	Retry []declare.Text `yaml:"retry" example:"[502, 503, 504]"`
 	// Via false leaves this service out of Via, for an API that answers otherwise where there is a proxy, such as nginx without gzip.
 	Via *bool `yaml:"via"`
 }
