@@ -190,6 +190,9 @@ func (c *call) forwarded() http.Header {
 		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, c.upgrade
 	}
 	c.Request(h)
+	if c.upgrade != nil {
+		spellAsRFC(h)
+	}
 	return h
 }
 

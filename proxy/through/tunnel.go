@@ -23,7 +23,7 @@ import (
 // everything that bounds and changes them. A request with a body is none either: how long its body is would be bounded by nobody.
 func upgradeOf(r *http.Request) []string {
 	to := r.Header["Upgrade"]
-	if r.Method != http.MethodGet || r.ContentLength != 0 || len(to) == 0 || !httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade") {
+	if r.ContentLength != 0 || len(to) == 0 || !httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade") {
 		return nil
 	}
 	if strings.Contains(strings.ToLower(strings.Join(to, ",")), "h2c") {
@@ -72,12 +72,24 @@ func (c *call) switchProtocols(resp *http.Response, status web.CacheStatus) {
 	both.Wait()
 }
 
+// spellAsRFC spells the fields of WebSockets as RFC 6455 does: some servers and clients compare them by case.
+func spellAsRFC(h http.Header) {
+	for _, name := range [...]string{"Sec-WebSocket-Accept", "Sec-WebSocket-Extensions", "Sec-WebSocket-Key", "Sec-WebSocket-Protocol", "Sec-WebSocket-Version"} {
+		canonical := http.CanonicalHeaderKey(name)
+		if lines, ok := h[canonical]; ok {
+			delete(h, canonical)
+			h[name] = lines
+		}
+	}
+}
+
 // sendSwitch sends the response of an origin that changes the protocol.
 func (c *call) sendSwitch(to io.Writer, resp *http.Response) error {
 	h := resp.Header.Clone()
 	maps.DeleteFunc(h, func(name string, _ []string) bool { return slices.Contains(c.Rules.Tags, name) })
 	h["Connection"] = []string{"Upgrade"}
 	c.addVia(h, "1.1")
+	spellAsRFC(h)
 	if c.id != "" {
 		h["X-Request-Id"] = []string{c.id}
 	}
