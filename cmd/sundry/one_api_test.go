@@ -199,3 +199,26 @@ func TestARestartOfTheOriginIsShort(t *testing.T) {
 		t.Errorf("clients get answers %v after the restart", took)
 	}
 }
+
+// TestSlowURLsKeepNobodyFromOthers: responses that do not begin in time say nothing of the other URLs of the only address.
+func TestSlowURLsKeepNobodyFromOthers(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/poll") {
+			<-done
+		}
+	}))
+	t.Cleanup(origin.Close)
+	defer close(done)
+	p := serve(t, "--to", origin.URL, "--timeout", "100ms")
+	mustGet(t, p.public+"/quick?first")
+	for n := range 40 {
+		if status, _, _, err := get(fmt.Sprint(p.public, "/poll/", n)); err != nil || status != http.StatusGatewayTimeout {
+			t.Fatalf("a slow one, number %d: %d %v", n, status, err)
+		}
+	}
+	if status, _, _, err := get(p.public + "/quick"); err != nil || status != http.StatusOK {
+		t.Errorf("a quick one: %d %v", status, err)
+	}
+}

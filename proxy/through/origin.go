@@ -315,12 +315,23 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 		done(host.Healthy)
 	case r.Context().Err() == nil && errors.Is(err, syscall.ECONNREFUSED):
 		done(host.Down)
-	case r.Context().Err() == nil && !isThrottled(err) && (notConnected(err) || isTimeout(err)):
+	case r.Context().Err() == nil && !isThrottled(err) && notConnected(err):
 		done(host.Failing)
+	case r.Context().Err() == nil && !isThrottled(err) && isTimeout(err):
+		done(c.slow())
 	default:
 		done(host.Ignored)
 	}
 	return resp, err
+}
+
+// slow is what an answer says that does not begin in time. Where there is no other address, URLs that are slow must not keep clients from all
+// others.
+func (c *call) slow() host.Health {
+	if len(c.origin.targets) == 1 {
+		return host.Slow
+	}
+	return host.Failing
 }
 
 // sends reports whether a body is being sent. Else it is the host that is waited for.

@@ -57,6 +57,9 @@ func (h *Host) Reset() {
 // of a fleet do not probe a host at the same time.
 const spread = 0.2
 
+// healthyFor is how long a host that was Healthy is not taken for failing because of calls that are Slow.
+const healthyFor = time.Minute
+
 // downFor is how long a breaker stays open for a host that is Down: after a restart of the host, clients wait for no more than a second.
 const downFor = 800 * time.Millisecond
 
@@ -131,8 +134,11 @@ func (h *Host) count(o Health, caller caller, now time.Time) error {
 	case o == Ignored:
 		return errIgnored
 	case o == Healthy:
+		h.healthy.Store(now.UnixNano())
 		h.streak.clear()
 		return nil
+	case o == Slow && now.UnixNano()-h.healthy.Load() < int64(healthyFor):
+		return errIgnored
 	}
 	h.down.Store(o == Down)
 	if !h.streak.add(caller, now) && !h.streak.reaches(h.cfg.Failures) {

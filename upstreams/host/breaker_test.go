@@ -147,3 +147,26 @@ func TestOneClientsFailuresBesideOthersSuccesses(t *testing.T) {
 		done(result)
 	}
 }
+
+// Slow calls count once the host has answered nothing for a minute.
+func TestSlowCallsOfAHostThatAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost("a", Config{})
+		_ = call(h, Healthy)
+		for range 59 {
+			_ = call(h, Slow)
+			_ = call(h, Slow)
+			time.Sleep(time.Second)
+		}
+		if h.State() != "closed" {
+			t.Error("it is not called any more, although it answered less than a minute ago")
+		}
+		for range 6 {
+			_ = call(h, Slow)
+			time.Sleep(time.Second)
+		}
+		if h.State() != "open" {
+			t.Error("it is still called, although it has answered nothing for a minute")
+		}
+	})
+}

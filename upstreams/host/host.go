@@ -64,6 +64,7 @@ type Host struct {
 	forced  atomic.Uint32 // a Force
 	opened  atomic.Uint64 // how often the breaker opened
 	down    atomic.Bool   // the last call that failed was Down
+	healthy atomic.Int64  // when a call was last Healthy, in unix nanoseconds
 	streak  streak
 	slots   *slots
 	retries *rate.Limiter
@@ -100,6 +101,8 @@ const (
 	Ignored
 	// Down is Failing, and nothing listened there, which was known at once.
 	Down
+	// Slow is Failing, unless the host was Healthy a minute ago or later: then others are answered by it.
+	Slow
 )
 
 // Enter takes a slot for the client of ctx and asks the breaker. key is a hash of what
