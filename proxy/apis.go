@@ -95,6 +95,7 @@ func (s *Server) newAPIRoute(a *catalog.API, load *endpointLoad) *apiRoute {
 	settings := SettingsOf(a)
 	settings.Client, settings.LoopID = s.clientOfAPI, func() string { return string(s.current.Load().settings.LoopID) }
 	settings.Fail = s.failAPI
+	settings.Limit = s.limitClient
 	settings.Admit = func(client clients.ID, began time.Time) bool { return s.admission.enter(load, client, began) }
 	settings.Leave = func(client clients.ID) { s.admission.leave(load, client) }
 	settings.Transfers, settings.Unsent, settings.Ended = s.cfg.Transfers, s.cfg.Unsent, s.cfg.Ended
@@ -155,16 +156,7 @@ func hostName(host string) string {
 
 // serveThrough answers a request for an API.
 func (s *Server) serveThrough(w http.ResponseWriter, r *http.Request, rt *apiRoute) {
-	start, settings := time.Now(), s.current.Load().settings
-	caller := settings.callerOf(r)
-	id := requestIDOf(r.Header["X-Request-Id"]).String()
-	if a := settings.limiter.Allow(caller, start); !a.OK && !isTrusted(caller, settings.Trusted) { // see limitRate
-		s.metrics.limited.Inc()
-		rt.metrics.observeHit(outcomeLimited, http.StatusTooManyRequests, time.Since(start))
-		settings.limiter.setHeaders(w.Header(), &a)
-		s.writeAPIError(w, r, id, limited(a.Next))
-		return
-	}
+	start, id := time.Now(), requestIDOf(r.Header["X-Request-Id"]).String()
 	defer s.abortPanic()
 	rt.handler.Serve(w, r, id, func(res *through.Result) { s.accountAPI(r, rt, id, res, start) })
 }
@@ -197,10 +189,7 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 		rt.metrics.added().Observe((res.Head.Sub(start) - res.Waited).Seconds())
 	}
 	settings := s.current.Load().settings
-	if isHit := outcome == outcomeHit || outcome == outcomeNotModified; isHit && s.hitCount.Add(1)%settings.HitSample != 0 {
-		return
-	}
-	if outcome == outcomeShed && !s.refusals[outcome].pick(start, settings.RefusalSample) {
+	if s.skipsLineOfAPI(outcome, res, start, settings) {
 		return
 	}
 	level, ctx := slog.LevelInfo, context.Background()
@@ -225,6 +214,19 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 	s.writeLine(ctx, level, RequestMessage, attrs)
 }
 
+// skipsLineOfAPI reports whether a request is not logged: of those that the rate limit does not bound, only a sample is.
+func (s *Server) skipsLineOfAPI(o outcome, res *through.Result, start time.Time, settings *activeSettings) bool {
+	switch {
+	case o == outcomeHit, o == outcomeNotModified:
+		return s.hitCount.Add(1)%settings.HitSample != 0
+	case o == outcomeStale:
+		return !s.refusals[o].pick(start, settings.HitSample)
+	case o == outcomeShed, o == outcomeLimited, o == outcomeStaleError && res.Waited == 0:
+		return !s.refusals[o].pick(start, settings.RefusalSample)
+	}
+	return false
+}
+
 // latencyOfAPI is how long it took until the head of the answer was written: how long a body takes is a matter of its size, of the client
 // and of the origin, and there may be no end of it.
 func latencyOfAPI(res *through.Result, start time.Time) time.Duration {
@@ -247,6 +249,8 @@ func outcomeOfAPI(res *through.Result) outcome {
 	switch {
 	case errors.Is(res.Err, http.ErrAbortHandler):
 		return outcomeDisconnected
+	case isLimited(res.Err):
+		return outcomeLimited
 	case errors.Is(res.Err, through.ErrShed), errors.Is(res.Err, express.ErrUnsent):
 		return outcomeShed
 	case res.Err != nil:

@@ -13,6 +13,12 @@ import (
 
 // failAPI answers a request for an API with an error of this service's own.
 func (s *Server) failAPI(w http.ResponseWriter, r *http.Request, id string, f *through.Failure) {
+	if refused, ok := errors.AsType[*through.LimitedError](f.Err); ok {
+		s.metrics.limited.Inc()
+		s.current.Load().settings.limiter.setHeaders(w.Header(), &refused.Allowance)
+		s.writeAPIError(w, r, id, limited(refused.Next))
+		return
+	}
 	s.writeAPIError(w, r, id, failureOfAPI(f))
 }
 

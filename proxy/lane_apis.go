@@ -104,7 +104,7 @@ func (a *apiLane) routed(q *express.Request, trusted bool) (names []string) {
 	return names
 }
 
-// answerAPI answers what lies ready of an API, by the same rules as serveThrough.
+// answerAPI answers what lies ready of an API, by the same rules as serveThrough. Such answers do not count against the rate limit.
 func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *express.Response) bool {
 	id := now.settings.LoopID
 	if l.draining.Load() || !l.apis.plain(q) || q.Has(laneLoop) && id.In(q.Lines(laneLoop)) {
@@ -120,12 +120,8 @@ func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *e
 	if !ok || !l.skipsLog(now.settings.HitSample) {
 		return false
 	}
-	caller := callerAddress(q.Peer, q.Lines(laneXForwardedFor), q.Lines(laneForwarded), now.settings.Trusted, now.settings.Forwarded)
-	if !now.settings.limiter.Allow(caller, q.Arrived).OK {
-		l.hitCount.Add(^uint64(0)) // no hit
-		return false
-	}
 	if r.Buf = head; !q.Head {
+		caller := callerAddress(q.Peer, q.Lines(laneXForwardedFor), q.Lines(laneForwarded), now.settings.Trusted, now.settings.Forwarded)
 		r.Body, r.Client = body, now.settings.clientOf(caller)
 	}
 	rt.metrics.observeHit(outcomeHit, res.Code, time.Since(q.Arrived))

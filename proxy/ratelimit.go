@@ -2,11 +2,14 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
 
+	"sundry/cache/clients"
 	"sundry/proxy/ratelimit"
+	"sundry/proxy/through"
 )
 
 // limitRate refuses a client that is over its rate. A trusted proxy is not
@@ -26,6 +29,20 @@ func (s *Server) limitRate(req *request) *failure {
 	s.metrics.limited.Inc()
 	s.warnOfProxy(req)
 	return limited(a.Next)
+}
+
+// limitClient counts a request for an API that stored responses do not answer. A trusted proxy is not limited, as in limitRate.
+func (s *Server) limitClient(client clients.ID, began time.Time) ratelimit.Allowance {
+	if client == clients.Nobody {
+		return ratelimit.Allowance{OK: true}
+	}
+	return s.current.Load().settings.limiter.AllowClient(client, began)
+}
+
+// isLimited reports whether the rate limit refuses a request for an API.
+func isLimited(err error) bool {
+	_, ok := errors.AsType[*through.LimitedError](err)
+	return ok
 }
 
 // warnOfProxy logs a warning, once per reload, when what is limited looks like a

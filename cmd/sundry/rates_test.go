@@ -241,3 +241,37 @@ func TestAFleetKeepsAReserveOfAQuota(t *testing.T) {
 		t.Errorf("%v of the quota is left", left)
 	}
 }
+
+// TestAPageOfStoredFilesIsForOneClient: with the limit of the settings, 300 stored files are sent to one client, with the express lane and
+// without it, and again after that client was refused what is not stored.
+func TestAPageOfStoredFilesIsForOneClient(t *testing.T) {
+	t.Parallel()
+	for _, express := range []string{"true", "false"} {
+		t.Run("express "+express, func(t *testing.T) {
+			t.Parallel()
+			api, _ := counting(t)
+			p := serveWith(t, map[string]string{"SUNDRY_EXPRESS": express}, "--to", api, "--config", write(t, t.TempDir(), "sundry.yaml", "limits: {queue_delay: 0s}\n"))
+			for i := range 300 {
+				if resp, body := getFrom(t, [...]string{attacker, bystander}[i%2], p.public, fmt.Sprint("/", i)); resp.StatusCode != http.StatusOK {
+					t.Fatalf("%s %s", resp.Status, body)
+				}
+			}
+			page := func() {
+				t.Helper()
+				for i := range 300 {
+					mustGet(t, p.public+fmt.Sprint("/", i))
+				}
+			}
+			page()
+			refused := false
+			for i := 0; i < 5000 && !refused; i++ {
+				status, _, _, _ := get(p.public + fmt.Sprint("/other/", i))
+				refused = status == http.StatusTooManyRequests
+			}
+			if !refused {
+				t.Error("a client is never refused what is not stored")
+			}
+			page()
+		})
+	}
+}

@@ -89,16 +89,25 @@ func (l *Limiter) Burst() (requests int64, restored time.Duration) {
 }
 
 // Allow counts a request at now, unless the client is over its limit.
-func (l *Limiter) Allow(from netip.Addr, now time.Time) Allowance { return l.answer(from, now, true) }
+func (l *Limiter) Allow(from netip.Addr, now time.Time) Allowance {
+	return l.AllowClient(clients.Of(from), now)
+}
+
+// AllowClient is Allow for a client whose address was read before.
+func (l *Limiter) AllowClient(who clients.ID, now time.Time) Allowance {
+	return l.answer(who, now, true)
+}
 
 // Ask is what Allow would answer. It counts nothing.
-func (l *Limiter) Ask(from netip.Addr, now time.Time) Allowance { return l.answer(from, now, false) }
+func (l *Limiter) Ask(from netip.Addr, now time.Time) Allowance {
+	return l.answer(clients.Of(from), now, false)
+}
 
-func (l *Limiter) answer(from netip.Addr, now time.Time, counted bool) Allowance {
+func (l *Limiter) answer(who clients.ID, now time.Time, counted bool) Allowance {
 	if l == nil {
 		return Allowance{OK: true}
 	}
-	who, t := clients.Of(from), l.at(now)
+	t := l.at(now)
 	s, b := l.place(who)
 	s.mu.Lock()
 	defer s.mu.Unlock()

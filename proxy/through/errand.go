@@ -162,17 +162,25 @@ func (e *errand) interim() interimFunc {
 }
 
 // failed answers from what is stored where the origin cannot be reached, or says why not. Where all callers have left, nobody
-// knows whether it can: who asks and leaves must not keep others from asking.
+// knows whether it can: who asks and leaves must not keep others from asking. Nor must a client over its rate limit.
 func (e *errand) failed(err error) answer {
-	if e.stored != nil && !errors.Is(err, context.Canceled) && e.stored.Usable(true, e.now()) {
-		return e.stale(0)
+	switch {
+	case e.stored == nil, errors.Is(err, context.Canceled), !e.stored.Usable(true, e.now()):
+		return answer{err: err, status: e.status, shared: true}
+	case isLimited(err):
+		return e.standIn(0)
 	}
-	return answer{err: err, status: e.status, shared: true}
+	return e.stale(0)
 }
 
 // stale is what is stored, in the place of an answer that the origin did not give.
 func (e *errand) stale(status int) answer {
 	e.stored.Failed(e.now())
+	return e.standIn(status)
+}
+
+// standIn returns the stored response as the answer. status is what the origin has answered; 0 means nothing.
+func (e *errand) standIn(status int) answer {
 	s := e.status
 	s.Hit, s.Status, s.TTL = true, status, e.stored.Left(e.now())
 	return answer{object: e.stored, status: s, shared: true}

@@ -16,6 +16,7 @@ import (
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/express"
+	"sundry/proxy/ratelimit"
 	"sundry/proxy/uri"
 )
 
@@ -38,6 +39,9 @@ type Settings struct {
 	Client func(*http.Request) (client clients.ID, trusted bool)
 	// LoopID is this service's in CDN-Loop (RFC 8586); nil or "": none.
 	LoopID func() string
+	// Limit counts a request of a client, which began at a time, against the client's rate limit. It is called once for each request
+	// that stored responses do not answer, before the body of the request is read. nil means no limit.
+	Limit func(client clients.ID, began time.Time) ratelimit.Allowance
 	// Admit reports whether a request of a client, which began at a time, may wait for the origin. Leave is called when an
 	// admitted request no longer waits. nil means that all may wait.
 	Admit func(client clients.ID, began time.Time) bool
@@ -177,6 +181,7 @@ type call struct {
 	// selector tells which stored responses the request selects.
 	selector web.Selector
 	cut      bool // the answer has been cut off
+	counted  bool // against the rate limit
 	// spares: what is stored can be served if the origin is not asked, so of a quota the reserve is left to others.
 	spares bool
 	// connected reports whether the latest request to the origin has got a connection.
@@ -212,9 +217,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	defer c.endWait()
 	switch {
 	case r.Method == http.MethodTrace, r.Method == http.MethodConnect:
-		c.fail(http.StatusNotImplemented, errMethod)
+		c.refuse(http.StatusNotImplemented, errMethod)
 	case mayLeadUp(c.path):
-		c.fail(http.StatusBadRequest, uri.ErrPath)
+		c.refuse(http.StatusBadRequest, uri.ErrPath)
 	case upgrade != nil, r.Method != http.MethodGet && r.Method != http.MethodHead, web.Preconditions(r.Header), r.ContentLength != 0:
 		c.pass()
 	default:
@@ -252,7 +257,7 @@ func (c *call) cached() {
 	case web.Validate:
 		c.validate(o)
 	case web.Refuse:
-		c.fail(http.StatusGatewayTimeout, ErrOnlyIfCached)
+		c.refuse(http.StatusGatewayTimeout, ErrOnlyIfCached)
 	}
 }
 
@@ -268,7 +273,7 @@ func (c *call) miss(variants web.Variants) {
 	}
 	switch {
 	case c.q.OnlyIfCached:
-		c.fail(http.StatusGatewayTimeout, ErrOnlyIfCached)
+		c.refuse(http.StatusGatewayTimeout, ErrOnlyIfCached)
 	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(c.key, c.Rules.HasCredentials(c.r.Header), c.began):
 		status.Detail = "unshared"
 		c.alone(&errand{call: c, variants: variants, asIs: true, status: status})
@@ -277,13 +282,19 @@ func (c *call) miss(variants web.Variants) {
 	}
 }
 
-// validate asks the origin whether a stored response may still be used.
+// validate asks the origin whether a stored response may still be used, unless the origin has failed to answer that a moment ago.
 func (c *call) validate(o *web.Object) {
 	status := web.CacheStatus{Fwd: "stale"}
 	if o.Left(c.began) > 0 {
 		status.Fwd = "request"
 	}
-	c.fly(&errand{call: c, stored: o, status: status})
+	e := &errand{call: c, stored: o, status: status}
+	if c.r.Method == http.MethodGet && e.rests() {
+		a := e.reused(o)
+		c.respond(&a)
+		return
+	}
+	c.fly(e)
 }
 
 // refresh validates behind the caller.
@@ -313,8 +324,8 @@ func (c *call) fly(e *errand) {
 		c.alone(e) // what a validation brings is for that caller only
 		return
 	}
-	if !c.mayWait() {
-		c.shed(e)
+	if err := c.mayWait(); err != nil {
+		c.shed(e, err)
 		return
 	}
 	c.spares = c.hasPatience(e)
@@ -449,8 +460,8 @@ func (c *call) flightKey() flightKey {
 
 // alone asks the origin for this caller, because what a flight has brought was not for it.
 func (c *call) alone(e *errand) {
-	if !c.mayWait() {
-		c.shed(e)
+	if err := c.mayWait(); err != nil {
+		c.shed(e, err)
 		return
 	}
 	ctx, cancel := context.WithCancel(c.r.Context())

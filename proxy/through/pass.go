@@ -24,6 +24,10 @@ func (c *call) pass() {
 	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
 		status.Fwd = "request"
 	}
+	if err := c.count(); err != nil {
+		c.failPass(&answer{err: err, status: status})
+		return
+	}
 	u, err := c.receiveBody(ctx)
 	if err != nil {
 		c.failUpload(err)
@@ -31,8 +35,8 @@ func (c *call) pass() {
 	}
 	defer u.release()
 	defer u.drain()
-	if !c.mayWait() {
-		c.failPass(&answer{err: ErrShed, status: status})
+	if err := c.mayWait(); err != nil {
+		c.failPass(&answer{err: err, status: status})
 		return
 	}
 	resp, got, err := c.ask(ctx, c.sendInterim, c.r.Method, c.forwarded(), true) //nolint:bodyclose // passOn and switchProtocols do
@@ -220,7 +224,7 @@ func (c *call) failPass(a *answer) {
 // requested again.
 func (c *call) partial(o *web.Object) {
 	if c.q.OnlyIfCached {
-		c.fail(http.StatusGatewayTimeout, ErrOnlyIfCached)
+		c.refuse(http.StatusGatewayTimeout, ErrOnlyIfCached)
 		return
 	}
 	e := &errand{call: c, status: web.CacheStatus{Fwd: "partial"}}

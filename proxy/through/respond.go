@@ -281,8 +281,11 @@ var (
 // failOrigin answers that the origin could not be asked.
 func (c *call) failOrigin(a *answer) {
 	f := &Failure{http.StatusServiceUnavailable, ErrNoAnswer, retryAfter}
+	limited, isLimit := errors.AsType[*LimitedError](a.err)
 	throttled, isQuota := errors.AsType[*host.ThrottledError](a.err)
 	switch {
+	case isLimit:
+		*f = Failure{http.StatusTooManyRequests, limited, max(limited.Next+time.Second-1, time.Second).Truncate(time.Second)}
 	case errors.Is(a.err, ErrShed):
 		f.Err = ErrShed
 	case errors.Is(a.err, express.ErrUnsent):
@@ -310,6 +313,15 @@ const retryAfter = 10 * time.Second
 
 // fail answers with an error of this service's own.
 func (c *call) fail(status int, err error) { c.failAs(&Failure{Status: status, Err: err}) }
+
+// refuse counts the request against the rate limit of its client, and answers with an error of this service's own.
+func (c *call) refuse(status int, err error) {
+	if limited := c.count(); limited != nil {
+		c.failOrigin(&answer{err: limited})
+		return
+	}
+	c.fail(status, err)
+}
 
 func (c *call) failAs(f *Failure) {
 	h := c.w.Header()

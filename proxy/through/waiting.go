@@ -3,6 +3,8 @@ package through
 import (
 	"errors"
 	"time"
+
+	"sundry/proxy/ratelimit"
 )
 
 // patience is how long callers wait for an origin where what is stored may be served in the place of an error.
@@ -11,15 +13,45 @@ const patience = 3 * time.Second
 // ErrShed means that too many requests wait already.
 var ErrShed = errors.New("too many requests are waiting for the origin")
 
-// mayWait reports whether the request may wait for the origin.
-func (c *call) mayWait() bool {
-	c.waits = c.Admit != nil && c.Admit(c.client, c.began)
-	return c.waits || c.Admit == nil
+// LimitedError means that the client of a request has exceeded its rate limit.
+type LimitedError struct{ ratelimit.Allowance }
+
+// Error implements error.
+func (*LimitedError) Error() string { return "the client of this request has exceeded its rate limit" }
+
+// isLimited reports whether the rate limit refuses a request.
+func isLimited(err error) bool {
+	_, ok := errors.AsType[*LimitedError](err)
+	return ok
 }
 
-// shed answers a request that may not with what is stored, or says so.
-func (c *call) shed(e *errand) {
-	a := e.failed(ErrShed)
+// count counts the request against the rate limit of its client, unless it is counted already. The error is a LimitedError.
+func (c *call) count() error {
+	if c.counted || c.Limit == nil {
+		return nil
+	}
+	c.counted = true
+	if a := c.Limit(c.client, c.began); !a.OK {
+		return &LimitedError{a}
+	}
+	return nil
+}
+
+// mayWait counts the request, and returns nil if it may wait for the origin. The error is ErrShed or a LimitedError.
+func (c *call) mayWait() error {
+	if err := c.count(); err != nil {
+		return err
+	}
+	c.waits = c.Admit != nil && c.Admit(c.client, c.began)
+	if !c.waits && c.Admit != nil {
+		return ErrShed
+	}
+	return nil
+}
+
+// shed answers a request that may not wait with what is stored, or with the error.
+func (c *call) shed(e *errand, err error) {
+	a := e.failed(err)
 	c.respond(&a)
 }
 
