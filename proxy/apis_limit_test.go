@@ -29,6 +29,9 @@ func newLimitedAPI(t *testing.T) *limitedAPI {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.calls.Add(1)
 		w.Header().Set("Cache-Control", "max-age=600")
+		if r.URL.Path == "/old" {
+			w.Header().Set("Cache-Control", "max-age=0, stale-if-error=600")
+		}
 		w.Header().Set("Etag", `"v"`)
 		_, _ = fmt.Fprint(w, "this is ", r.URL.Path)
 	}))
@@ -140,5 +143,24 @@ func TestWhatNeedsTheOriginIsLimited(t *testing.T) {
 				t.Errorf("%d lines are about refusals", n)
 			}
 		})
+	}
+}
+
+// TestStandInsOverTheLimitAreSampledInTheLog, because a client may get as many as it likes. They are no refusals.
+func TestStandInsOverTheLimitAreSampledInTheLog(t *testing.T) {
+	t.Parallel()
+	a := newLimitedAPI(t)
+	w := dial(t, a.lane)
+	for range 100 {
+		wantStatus(t, a.ask(t, w, "203.0.113.1", "GET", "/old", ""), http.StatusOK)
+	}
+	if n := a.calls.Load(); n != 10 {
+		t.Errorf("the origin is asked %d times", n)
+	}
+	if n := strings.Count(a.logged.String(), "outcome=stale_error"); n < 1 || n > 20 {
+		t.Errorf("%d lines are about stand-ins", n)
+	}
+	if n := a.counted(t, "sundry_rate_limited_total")[""]; n != 0 {
+		t.Errorf("%v refusals are counted", n)
 	}
 }

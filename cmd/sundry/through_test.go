@@ -519,7 +519,7 @@ func TestAnAPIWhoseCallersAreToldApart(t *testing.T) {
 	}
 }
 
-// TestClientsOfAnAPIAreLimited each, also behind a trusted proxy, which itself is not.
+// TestClientsOfAnAPIAreLimited each in what is not stored, also behind a trusted proxy, which itself is not.
 func TestClientsOfAnAPIAreLimited(t *testing.T) {
 	t.Parallel()
 	origin, _ := counting(t)
@@ -528,8 +528,8 @@ func TestClientsOfAnAPIAreLimited(t *testing.T) {
 		{"192.0.2.1", "200 200 200 429 429"}, {"192.0.2.2", "200 200 200 429 429"}, {"", "200 200 200 200 200"},
 	} {
 		var got []string
-		for range 5 {
-			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, p.public+"/a", http.NoBody)
+		for i := range 5 {
+			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprint(p.public, "/", row.client, "/", i), http.NoBody)
 			if row.client != "" {
 				r.Header.Set("X-Forwarded-For", row.client)
 			}
