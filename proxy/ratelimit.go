@@ -27,7 +27,6 @@ func (s *Server) limitRate(req *request) *failure {
 	}
 	req.allowed = a
 	s.metrics.limited.Inc()
-	s.warnOfProxy(req)
 	return limited(a.Next)
 }
 
@@ -43,21 +42,6 @@ func (s *Server) limitClient(client clients.ID, began time.Time) ratelimit.Allow
 func isLimited(err error) bool {
 	_, ok := errors.AsType[*through.LimitedError](err)
 	return ok
-}
-
-// warnOfProxy logs a warning, once per reload, when what is limited looks like a
-// proxy that is missing in trusted_proxies.
-func (s *Server) warnOfProxy(req *request) {
-	if !req.caller.IsPrivate() && !req.caller.IsLoopback() {
-		return
-	}
-	if req.r.Header["X-Forwarded-For"] == nil && req.r.Header["Forwarded"] == nil {
-		return
-	}
-	if req.route.settings.proxyWarned.CompareAndSwap(false, true) {
-		s.cfg.Log.Warn("the rate limit refuses requests of what looks like a proxy: all clients behind it count as one unless it is listed in trusted_proxies",
-			"proxy", req.caller)
-	}
 }
 
 // rateLimiter limits clients, unless its Limiter is nil, and knows the value of

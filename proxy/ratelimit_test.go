@@ -72,8 +72,8 @@ func TestRateLimitBehindProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.get("/api/simple", "X-Forwarded-For", "198.51.100.1").want(t, http.StatusOK)
-	for range 3 {
-		f.get("/api/simple", "X-Forwarded-For", "198.51.100.2").want(t, http.StatusTooManyRequests)
+	for i := range 6 {
+		f.get("/api/simple", "X-Forwarded-For", fmt.Sprint("198.51.100.", 2+i%3)).want(t, http.StatusTooManyRequests)
 	}
 	if n := strings.Count(logged.String(), hint); n != 1 {
 		t.Errorf("a proxy that is not trusted is named %d times", n)

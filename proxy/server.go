@@ -231,6 +231,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if through := r.Header[loop.Header]; through != nil && s.refuseLoop(w, r, through) {
 		return
 	}
+	s.warnOfProxy(r)
 	r = uri.Clean(r)
 	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
 	if rt := s.current.Load().apiAt(r.Host, path, inside); rt != nil {

@@ -2,7 +2,7 @@ package proxy
 
 import (
 	"net/netip"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"sundry/upstreams/loop"
@@ -61,12 +61,13 @@ type Settings struct {
 // activeSettings are settings in use, with the state that belongs to them.
 type activeSettings struct {
 	Settings
-	limiter     rateLimiter
-	proxyWarned atomic.Bool // see warnOfProxy
+	limiter rateLimiter
+	proxies *proxyWatch
 }
 
 // newActiveSettings fills in the defaults. Where the rate limit stays the same,
-// the previous limiter is kept, with what clients have used of their bursts.
+// the previous limiter is kept, with what clients have used of their bursts; where the
+// trusted proxies do, what is known of others.
 func newActiveSettings(settings Settings, before *activeSettings) *activeSettings {
 	if settings.Limits.InFlight == 0 {
 		settings.Limits.InFlight = 10_000
@@ -85,6 +86,9 @@ func newActiveSettings(settings Settings, before *activeSettings) *activeSetting
 		active.limiter = before.limiter
 	} else {
 		active.limiter = newRateLimiter(l)
+	}
+	if active.proxies = (&proxyWatch{}); before != nil && slices.Equal(settings.Trusted, before.Trusted) {
+		active.proxies = before.proxies
 	}
 	return active
 }
