@@ -7,6 +7,7 @@ import (
 
 	"sundry/metrics/words"
 	"sundry/proxy/express"
+	"sundry/proxy/ratelimit"
 	"sundry/proxy/through"
 	"sundry/upstreams/catalog"
 )
@@ -15,8 +16,8 @@ import (
 func (s *Server) failAPI(w http.ResponseWriter, r *http.Request, id string, f *through.Failure) {
 	if refused, ok := errors.AsType[*through.LimitedError](f.Err); ok {
 		s.metrics.limited.Inc()
-		s.current.Load().settings.limiter.setHeaders(w.Header(), &refused.Allowance)
-		s.writeAPIError(w, r, id, limited(refused.Next))
+		s.current.Load().settings.limiter.setHeaders(w.Header(), &ratelimit.Allowance{Next: refused.Wait})
+		s.writeAPIError(w, r, id, limited(refused.Wait))
 		return
 	}
 	s.writeAPIError(w, r, id, failureOfAPI(f))

@@ -31,11 +31,12 @@ func (s *Server) limitRate(req *request) *failure {
 }
 
 // limitClient counts a request for an API that stored responses do not answer. A trusted proxy is not limited, as in limitRate.
-func (s *Server) limitClient(client clients.ID, began time.Time) ratelimit.Allowance {
+func (s *Server) limitClient(client clients.ID, began time.Time) (wait time.Duration, ok bool) {
 	if client == clients.Nobody {
-		return ratelimit.Allowance{OK: true}
+		return 0, true
 	}
-	return s.current.Load().settings.limiter.AllowClient(client, began)
+	a := s.current.Load().settings.limiter.AllowClient(client, began)
+	return a.Next, a.OK
 }
 
 // isLimited reports whether the rate limit refuses a request for an API.

@@ -16,7 +16,6 @@ import (
 	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/express"
-	"sundry/proxy/ratelimit"
 	"sundry/proxy/uri"
 )
 
@@ -40,8 +39,9 @@ type Settings struct {
 	// LoopID is this service's in CDN-Loop (RFC 8586); nil or "": none.
 	LoopID func() string
 	// Limit counts a request of a client, which began at a time, against the client's rate limit. It is called once for each request
-	// that stored responses do not answer, before the body of the request is read. nil means no limit.
-	Limit func(client clients.ID, began time.Time) ratelimit.Allowance
+	// that stored responses do not answer, before the body of the request is read. If the limit is exceeded, ok is false, and wait
+	// is the time until the client may send one more. nil means no limit.
+	Limit func(client clients.ID, began time.Time) (wait time.Duration, ok bool)
 	// Admit reports whether a request of a client, which began at a time, may wait for the origin. Leave is called when an
 	// admitted request no longer waits. nil means that all may wait.
 	Admit func(client clients.ID, began time.Time) bool

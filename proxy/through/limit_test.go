@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sundry/cache/clients"
-	"sundry/proxy/ratelimit"
 )
 
 // allowance lets so many requests through the rate limit. counted is how many have been counted.
@@ -19,9 +18,9 @@ func allowance(n int64) (left, counted *atomic.Int64, limit func(*Settings)) {
 	left, counted = &atomic.Int64{}, &atomic.Int64{}
 	left.Store(n)
 	return left, counted, func(s *Settings) {
-		s.Limit = func(clients.ID, time.Time) ratelimit.Allowance {
+		s.Limit = func(clients.ID, time.Time) (time.Duration, bool) {
 			counted.Add(1)
-			return ratelimit.Allowance{OK: left.Add(-1) >= 0, Next: 1500 * time.Millisecond}
+			return 1500 * time.Millisecond, left.Add(-1) >= 0
 		}
 	}
 }

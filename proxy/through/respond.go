@@ -285,7 +285,7 @@ func (c *call) failOrigin(a *answer) {
 	throttled, isQuota := errors.AsType[*host.ThrottledError](a.err)
 	switch {
 	case isLimit:
-		*f = Failure{http.StatusTooManyRequests, limited, max(limited.Next+time.Second-1, time.Second).Truncate(time.Second)}
+		*f = Failure{http.StatusTooManyRequests, limited, max(limited.Wait+time.Second-1, time.Second).Truncate(time.Second)}
 	case errors.Is(a.err, ErrShed):
 		f.Err = ErrShed
 	case errors.Is(a.err, express.ErrUnsent):

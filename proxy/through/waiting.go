@@ -3,8 +3,6 @@ package through
 import (
 	"errors"
 	"time"
-
-	"sundry/proxy/ratelimit"
 )
 
 // patience is how long callers wait for an origin where what is stored may be served in the place of an error.
@@ -13,8 +11,8 @@ const patience = 3 * time.Second
 // ErrShed means that too many requests wait already.
 var ErrShed = errors.New("too many requests are waiting for the origin")
 
-// LimitedError means that the client of a request has exceeded its rate limit.
-type LimitedError struct{ ratelimit.Allowance }
+// LimitedError means that the client of a request has exceeded its rate limit. Wait is the time until it may send one more.
+type LimitedError struct{ Wait time.Duration }
 
 // Error implements error.
 func (*LimitedError) Error() string { return "the client of this request has exceeded its rate limit" }
@@ -31,8 +29,8 @@ func (c *call) count() error {
 		return nil
 	}
 	c.counted = true
-	if a := c.Limit(c.client, c.began); !a.OK {
-		return &LimitedError{a}
+	if wait, ok := c.Limit(c.client, c.began); !ok {
+		return &LimitedError{wait}
 	}
 	return nil
 }
