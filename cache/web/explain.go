@@ -52,7 +52,11 @@ func (rules *Rules) ExplainDefault() (lines []words.Text) {
 		lines = append(lines, words.Sayf("a response that says nothing: fresh for %s if its status is %s (cache: default)", "未声明的响应：%s，状态码为 %s（cache: default）", Span(d), words.Names(byLifetime[d]...)))
 	}
 	if rules.HeuristicShare > 0 {
-		lines = append(lines, words.Sayf("any other that says nothing: fresh for %.4g %% of the time since its Last-Modified, at most %s (cache: heuristic)", "其他未声明的响应：取距 Last-Modified 时间的 %.4g %%，最长 %s（cache: heuristic）", 100*rules.HeuristicShare, Span(rules.HeuristicMost)))
+		which := words.Say("a response that says nothing", "未声明的响应")
+		if len(lines) > 0 {
+			which = words.Say("any other that says nothing", "其他未声明的响应")
+		}
+		lines = append(lines, words.Sayf("%s: fresh for %.4g %% of the time since its Last-Modified, at most %s (cache: heuristic)", "%s：取距 Last-Modified 时间的 %.4g %%，最长 %s（cache: heuristic）", which, 100*rules.HeuristicShare, Span(rules.HeuristicMost)))
 	}
 	return lines
 }
