@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -50,15 +49,14 @@ type scraper struct {
 
 func startPrometheus(t *testing.T, target string) *scraper {
 	t.Helper()
+	dir, address := t.TempDir(), freeAddress(t)
+	return runPrometheus(t, dir, samplePrometheus(t, dir, strings.TrimPrefix(target, "http://"), address), address)
+}
+
+// runPrometheus starts Prometheus with a configuration, whose data is in dir, and waits until it is ready.
+func runPrometheus(t *testing.T, dir, config, address string) *scraper {
+	t.Helper()
 	program := peertest.Program(t, "prometheus", "prometheus", "prometheus")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
-	dir := t.TempDir()
-	config := samplePrometheus(t, dir, strings.TrimPrefix(target, "http://"), address)
 	promtool(t, "", "check", "config", config)
 	log := &output{}
 	cmd := exec.Command(program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),

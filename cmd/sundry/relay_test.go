@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // relay stands between an instance and Redis, and loses what it is told to.
@@ -19,6 +20,8 @@ type relay struct {
 	away  bool
 	// lose judges a reply of Redis's; nil loses nothing.
 	lose func(reply []byte) loss
+	// late is how long each reply is held back.
+	late time.Duration
 }
 
 // loss is what becomes of a reply.
@@ -58,6 +61,13 @@ func (r *relay) set(away bool, lose func([]byte) loss) {
 			_ = c.Close()
 		}
 	}
+}
+
+// delay holds each reply back for so long from now on.
+func (r *relay) delay(late time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.late = late
 }
 
 func (r *relay) accept() {
@@ -101,12 +111,20 @@ func (r *relay) admit(client, server net.Conn) bool {
 }
 
 func (r *relay) judge(reply []byte) loss {
+	what, late := r.outcome(reply)
+	if late > 0 {
+		<-time.After(late)
+	}
+	return what
+}
+
+func (r *relay) outcome(reply []byte) (what loss, late time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lose == nil {
-		return passed
+	if r.lose != nil {
+		what = r.lose(reply)
 	}
-	return r.lose(reply)
+	return what, r.late
 }
 
 // carry copies until either end is closed, and closes both.

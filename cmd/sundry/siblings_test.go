@@ -69,16 +69,22 @@ func startSibling(t testing.TB, config string, args ...string) *sibling {
 // startLimited is startSibling with a limit of open files; 0: that of the test.
 func startLimited(t testing.TB, files int, config string, args ...string) *sibling {
 	t.Helper()
-	longtest.NotShort(t, "it starts the program")
 	if !strings.Contains(config, "endpoints:") && slices.Contains(args, "--catalog") {
 		config += only()
 	}
 	file := write(t, t.TempDir(), "sibling.yaml", "cache: {warm: false}\nlimits: {rate: 0, queue_delay: 0s}\n"+config)
+	return startProgram(t, []string{fileLimit + "=" + strconv.Itoa(files)}, append([]string{"--config", file}, args...)...)
+}
+
+// startProgram starts an instance with these variables, on free ports unless args name others.
+func startProgram(t testing.TB, env []string, args ...string) *sibling {
+	t.Helper()
+	longtest.NotShort(t, "it starts the program")
 	stderr := &output{}
 	m := &sibling{t: t, stderr: stderr, cmd: exec.Command(os.Args[0], append([]string{
-		"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config", file,
+		"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
 	}, args...)...)}
-	m.cmd.Env, m.cmd.Stderr = append(os.Environ(), asProgram+"=1", fileLimit+"="+strconv.Itoa(files)), stderr
+	m.cmd.Env, m.cmd.Stderr = append(append(os.Environ(), asProgram+"=1"), env...), stderr
 	if err := m.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
