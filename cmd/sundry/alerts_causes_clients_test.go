@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -19,7 +21,7 @@ func causesOfClients() []*cause {
 				o := newOrigin(s.t)
 				p := s.launch(unwarmed, "--catalog", s.catalog("ttl: 1h", o.source("up", "")))
 				s.load(50*time.Millisecond, eachID(p))
-				return act{s.requests(100), func() { o.failOneIn.Store(5) }, func() { o.failOneIn.Store(0) }}
+				return provoked(s.requests(100), func() { o.failOneIn.Store(5) }, func() { o.failOneIn.Store(0) })
 			},
 		},
 		{
@@ -29,7 +31,7 @@ func causesOfClients() []*cause {
 				o := newOrigin(s.t)
 				p := s.launch(unwarmed, "--catalog", s.catalog("ttl: 1h", o.source("up", "")))
 				s.load(20*time.Millisecond, eachID(p))
-				return act{s.requests(100), func() { o.failOneIn.Store(125) }, func() { o.failOneIn.Store(0) }}
+				return provoked(s.requests(100), func() { o.failOneIn.Store(125) }, func() { o.failOneIn.Store(0) })
 			},
 		},
 		{
@@ -47,7 +49,7 @@ func causesOfClients() []*cause {
 					}
 					return p.public + "/api/own?id=1"
 				})
-				return act{s.requests(20), func() { fast.Store(true) }, func() { fast.Store(false) }}
+				return provoked(s.requests(20), func() { fast.Store(true) }, func() { fast.Store(false) })
 			},
 		},
 		{
@@ -59,7 +61,7 @@ func causesOfClients() []*cause {
 					n, ok := s.watch.number(fmt.Sprintf(`sum(rate(sundry_requests_total{job=%q}[1m] offset 10s))`, s.job))
 					return ok && n > 3
 				}
-				return act{flows, func() { stop() }, func() { s.load(50*time.Millisecond, oneID(p)) }}
+				return provoked(flows, func() { stop() }, func() { s.load(50*time.Millisecond, oneID(p)) })
 			},
 		},
 	}
@@ -83,9 +85,6 @@ func becomesSlow(s *scene) act {
 		}
 		return fmt.Sprintf("%s/api/own?id=%d", p.public, 10+n)
 	})
-	return act{
-		s.requests(5000),
-		func() { o.takes.Store(int64(1500 * time.Millisecond)); slow.Store(true) },
-		func() { o.takes.Store(0) },
-	}
+	begin := func() { o.takes.Store(int64(1500 * time.Millisecond)); slow.Store(true) }
+	return provoked(s.requests(5000), begin, func() { o.takes.Store(0) })
 }

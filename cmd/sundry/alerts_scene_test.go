@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -75,14 +77,20 @@ func (s *scene) launch(config string, args ...string) *instance {
 // launchWith is launch with more of a process.
 func (s *scene) launchWith(w *process, config string, args ...string) *instance {
 	s.t.Helper()
+	if !strings.Contains(config, "endpoints:") {
+		config += only()
+	}
+	return s.launchFile(w, write(s.t, s.t.TempDir(), "scene.yaml", config), args...)
+}
+
+// launchFile is launchWith with a configuration file.
+func (s *scene) launchFile(w *process, file string, args ...string) *instance {
+	s.t.Helper()
 	w.getenv = func(name string) (string, bool) {
 		value, ok := map[string]string{"SUNDRY_ADMIN_TOKEN": adminToken, "SUNDRY_DRAIN_DELAY": "0s"}[name]
 		return value, ok
 	}
-	if !strings.Contains(config, "endpoints:") {
-		config += only()
-	}
-	p := launch(s.t, w, append([]string{"--config", write(s.t, s.t.TempDir(), "scene.yaml", config)}, args...)...)
+	p := launch(s.t, w, append([]string{"--config", file}, args...)...)
 	s.scrapes(p.admin)
 	return p
 }

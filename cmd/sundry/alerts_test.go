@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -39,6 +41,12 @@ type act struct {
 	// ready reports whether the cause may begin; nil means at once.
 	ready      func() bool
 	begin, end func()
+	// during is called again and again between the two; nil means nothing.
+	during func()
+}
+
+func provoked(ready func() bool, begin, end func()) act {
+	return act{ready: ready, begin: begin, end: end}
 }
 
 // alertSlack is how much longer than its bound an alert may take, on a busy machine.
@@ -187,6 +195,8 @@ func (s *scene) step(firing bool) {
 	case s.ended.IsZero():
 		if firing {
 			s.fired = now
+		} else if s.act.during != nil {
+			s.act.during()
 		}
 		if s.late = now.Sub(s.began) > s.firesWithin(); firing || s.late {
 			s.ended = now
