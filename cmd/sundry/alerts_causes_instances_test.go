@@ -147,13 +147,11 @@ func noSnapshotDirectory(s *scene) act {
 		if err := os.RemoveAll(dir); err != nil {
 			s.t.Error(err)
 		}
-		write(s.t, filepath.Dir(dir), "kept", "no directory")
 	}
 	end := func() {
-		if err := os.Remove(dir); err != nil {
+		if err := os.Mkdir(dir, 0o700); err != nil {
 			s.t.Error(err)
 		}
-		_ = os.Mkdir(dir, 0o700)
 	}
 	return act{begin: begin, during: purge, end: end}
 }
@@ -161,17 +159,21 @@ func noSnapshotDirectory(s *scene) act {
 // noDescriptors lowers the limit of open files of a process to what it has open.
 func noDescriptors(s *scene) act {
 	m := s.program(nil)
+	pid := m.cmd.Process.Pid
 	var before unix.Rlimit
 	var conns []net.Conn
+	limit := func(next, was *unix.Rlimit) {
+		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, next, was); err != nil {
+			s.t.Errorf("%s: %v", s.cause.alert, err)
+		}
+	}
 	begin := func() {
-		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", m.cmd.Process.Pid))
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 		if err != nil {
-			s.t.Fatal(err)
+			s.t.Error(err)
 		}
-		n := uint64(len(open) + 1)
-		if err := unix.Prlimit(m.cmd.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: 1 << 16}, &before); err != nil {
-			s.t.Fatal(err)
-		}
+		limit(nil, &before)
+		limit(&unix.Rlimit{Cur: uint64(len(open) + 1), Max: before.Max}, nil)
 		for range 10 {
 			if c, err := net.DialTimeout("tcp", strings.TrimPrefix(m.public, "http://"), 5*time.Second); err == nil {
 				conns = append(conns, c)
@@ -179,9 +181,7 @@ func noDescriptors(s *scene) act {
 		}
 	}
 	end := func() {
-		if err := unix.Prlimit(m.cmd.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1 << 12, Max: 1 << 16}, nil); err != nil {
-			s.t.Error(err)
-		}
+		limit(&before, nil)
 		for _, c := range conns {
 			_ = c.Close()
 		}
@@ -240,11 +240,12 @@ func panickingSource(s *scene) act {
 	return provoked(s.requests(500), begin, func() { on.Store(false) })
 }
 
-// unreadLog has nobody read the log of a process, which logs long lines.
+// unreadLog has nobody read the log of a process, which logs each of many requests.
 func unreadLog(s *scene) act {
 	p := newPiped(s.t)
 	s.scrapes(p.admin)
-	long := strings.Repeat("x", 6000)
-	s.load(10*time.Millisecond, func(n int) string { return fmt.Sprintf("%s/api/none/%d/%s", p.public, n, long) })
-	return provoked(nil, func() {}, func() { s.busy.Go(func() { _, _ = io.Copy(io.Discard, p.lines) }) })
+	s.load(10*time.Millisecond, func(int) string { return p.public + "/api/none" })
+	n := 0
+	during := func() { p.refused(n, n+1000); n += 1000 }
+	return act{begin: func() {}, during: during, end: func() { s.busy.Go(func() { _, _ = io.Copy(io.Discard, p.lines) }) }}
 }

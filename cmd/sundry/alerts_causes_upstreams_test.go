@@ -21,7 +21,7 @@ func causesOfUpstreams() []*cause {
 				wire := newRelay(s.t, redistest.Start(s.t).Addr)
 				p := s.ownOn(wire.url())
 				s.load(100*time.Millisecond, eachID(p))
-				return provoked(s.requests(20), func() { wire.delay(300 * time.Millisecond) }, func() { wire.delay(0) })
+				return provoked(s.requests(20), func() { wire.delay(140 * time.Millisecond) }, func() { wire.delay(0) })
 			},
 		},
 		{
