@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -242,10 +243,12 @@ func panickingSource(s *scene) act {
 
 // unreadLog has nobody read the log of a process, which logs each of many requests.
 func unreadLog(s *scene) act {
+	var reading sync.WaitGroup
+	s.t.Cleanup(reading.Wait) // after the end of the program
 	p := newPiped(s.t)
 	s.scrapes(p.admin)
 	s.load(10*time.Millisecond, func(int) string { return p.public + "/api/none" })
 	n := 0
 	during := func() { p.refused(n, n+1000); n += 1000 }
-	return act{begin: func() {}, during: during, end: func() { s.busy.Go(func() { _, _ = io.Copy(io.Discard, p.lines) }) }}
+	return act{begin: func() {}, during: during, end: func() { reading.Go(func() { _, _ = io.Copy(io.Discard, p.lines) }) }}
 }

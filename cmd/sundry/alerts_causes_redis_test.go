@@ -3,6 +3,8 @@
 package main
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -48,9 +50,15 @@ func causesOfRedis() []*cause {
 	}
 }
 
-// slowLink has large answers written to Redis over a link that replies late, so that they wait for longer than they may.
+// slowLink has large answers written to Redis over a narrow link, so that they wait for longer than they may.
 func slowLink(s *scene) act {
-	redis := redistest.Start(s.t)
-	s.load(100*time.Millisecond, eachID(s.ownOn(redis.URL())))
-	return provoked(s.requests(20), func() { redis.Must("CLIENT PAUSE 120000 WRITE") }, func() { redis.Must("CLIENT UNPAUSE") })
+	o := newOrigin(s.t)
+	b := make([]byte, 10_000)
+	_, _ = rand.Read(b)
+	body := `{"id":"` + hex.EncodeToString(b) + `"}`
+	o.body.Store(&body)
+	wire := newRelay(s.t, redistest.Start(s.t).Addr)
+	p := s.launch(unwarmed, "--catalog", s.catalog("ttl: 1h", o.source("up", "")), "--redis", patient(wire.url())+"&write_timeout=10s")
+	s.load(20*time.Millisecond, eachID(p))
+	return provoked(s.requests(50), func() { wire.slow(nil, 10_000) }, func() { wire.slow(nil, 0) })
 }

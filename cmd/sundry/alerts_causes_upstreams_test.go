@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -21,7 +22,7 @@ func causesOfUpstreams() []*cause {
 				wire := newRelay(s.t, redistest.Start(s.t).Addr)
 				p := s.ownOn(wire.url())
 				s.load(100*time.Millisecond, eachID(p))
-				return provoked(s.requests(20), func() { wire.delay(140 * time.Millisecond) }, func() { wire.delay(0) })
+				return provoked(s.requests(20), func() { wire.slow(entriesLate, 0) }, func() { wire.slow(nil, 0) })
 			},
 		},
 		{
@@ -77,6 +78,15 @@ func causesOfUpstreams() []*cause {
 			},
 		},
 	}
+}
+
+// entriesLate delays replies, but for those to a scrape, which is to be over before the next one, a second of which is a
+// minute here.
+func entriesLate(reply []byte) time.Duration {
+	if bytes.HasPrefix(reply, []byte(":")) || bytes.Contains(reply, []byte("used_memory")) || bytes.Contains(reply, []byte("evicted_keys")) {
+		return 0
+	}
+	return 300 * time.Millisecond
 }
 
 // firstOfTwoFails has an endpoint with two sources of two hosts, the first of which fails.

@@ -20,8 +20,10 @@ type relay struct {
 	away  bool
 	// lose judges a reply of Redis's; nil loses nothing.
 	lose func(reply []byte) loss
-	// late is how long each reply is held back.
-	late time.Duration
+	// late is how long a reply is held back; nil delays nothing.
+	late func(reply []byte) time.Duration
+	// narrow is how many bytes a second each connection carries to Redis; 0 means any number.
+	narrow int
 }
 
 // loss is what becomes of a reply.
@@ -63,11 +65,11 @@ func (r *relay) set(away bool, lose func([]byte) loss) {
 	}
 }
 
-// delay holds each reply back for so long from now on.
-func (r *relay) delay(late time.Duration) {
+// slow delays from now on.
+func (r *relay) slow(late func(reply []byte) time.Duration, narrow int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.late = late
+	r.late, r.narrow = late, narrow
 }
 
 func (r *relay) accept() {
@@ -90,7 +92,7 @@ func (r *relay) join(client net.Conn) {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(func() { r.carry(server, client, nil) })
+	both.Go(func() { r.carry(server, client, r.squeeze) })
 	both.Go(func() { r.carry(client, server, r.judge) })
 	both.Wait()
 	r.mu.Lock()
@@ -111,20 +113,30 @@ func (r *relay) admit(client, server net.Conn) bool {
 }
 
 func (r *relay) judge(reply []byte) loss {
-	what, late := r.outcome(reply)
-	if late > 0 {
-		<-time.After(late)
+	r.mu.Lock()
+	what, wait := passed, time.Duration(0)
+	if r.lose != nil {
+		what = r.lose(reply)
+	}
+	if r.late != nil {
+		wait = r.late(reply)
+	}
+	r.mu.Unlock()
+	if wait > 0 {
+		<-time.After(wait)
 	}
 	return what
 }
 
-func (r *relay) outcome(reply []byte) (what loss, late time.Duration) {
+// squeeze lets a request through at the rate of a narrow link.
+func (r *relay) squeeze(request []byte) loss {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lose != nil {
-		what = r.lose(reply)
+	narrow := r.narrow
+	r.mu.Unlock()
+	if narrow > 0 {
+		<-time.After(time.Duration(len(request)) * time.Second / time.Duration(narrow))
 	}
-	return what, r.late
+	return passed
 }
 
 // carry copies until either end is closed, and closes both.
@@ -136,11 +148,7 @@ func (r *relay) carry(to, from net.Conn, judge func([]byte) loss) {
 		if err != nil {
 			return
 		}
-		what := passed
-		if judge != nil {
-			what = judge(b[:n])
-		}
-		switch what {
+		switch judge(b[:n]) {
 		case cut:
 			return
 		case passed:
