@@ -33,7 +33,7 @@ func causesOfCache() []*cause {
 		},
 		{
 			alert: "SundryOldAnswers", pace: hours, fires: 6 * time.Hour, resolves: 0, takes: time.Minute,
-			stage: func(s *scene) act { return s.changing("8s", "25%", 3, "1s") },
+			stage: func(s *scene) act { return s.changing("8s", "12%", 10, "1s") },
 		},
 	}
 }

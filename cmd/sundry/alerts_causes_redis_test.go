@@ -31,7 +31,7 @@ func causesOfRedis() []*cause {
 			},
 		},
 		{
-			alert: "SundryRedisWritesDropped", fires: 5*time.Minute + 10*time.Minute, resolves: 5 * time.Minute, takes: 15 * time.Second,
+			alert: "SundryRedisWritesDropped", fires: 5*time.Minute + 10*time.Minute, resolves: 5 * time.Minute, takes: 30 * time.Second,
 			stage: slowLink,
 		},
 		{
@@ -50,15 +50,15 @@ func causesOfRedis() []*cause {
 	}
 }
 
-// slowLink has large answers written to Redis over a narrow link, so that they wait for longer than they may.
+// slowLink has more answers written to Redis than a narrow link takes, so that they wait for longer than they may.
 func slowLink(s *scene) act {
 	o := newOrigin(s.t)
-	b := make([]byte, 10_000)
+	b := make([]byte, 1000)
 	_, _ = rand.Read(b)
 	body := `{"id":"` + hex.EncodeToString(b) + `"}`
 	o.body.Store(&body)
 	wire := newRelay(s.t, redistest.Start(s.t).Addr)
 	p := s.launch(unwarmed, "--catalog", s.catalog("ttl: 1h", o.source("up", "")), "--redis", patient(wire.url())+"&write_timeout=10s")
-	s.load(20*time.Millisecond, eachID(p))
-	return provoked(s.requests(50), func() { wire.slow(nil, 10_000) }, func() { wire.slow(nil, 0) })
+	s.load(5*time.Millisecond, eachID(p))
+	return provoked(s.requests(50), func() { wire.slow(nil, 40_000) }, func() { wire.slow(nil, 0) })
 }

@@ -52,6 +52,9 @@ func provoked(ready func() bool, begin, end func()) act {
 // alertSlack is how much longer than its bound an alert may take, on a busy machine.
 const alertSlack = 6 * time.Second
 
+// readyWithin bounds how long a scene needs until its cause may begin.
+const readyWithin = 2 * time.Minute
+
 func (c *cause) scale() scale { return cmp.Or(c.pace, minutes) }
 
 // scene is one cause in a run: a job of its own, with its instances.
@@ -188,7 +191,7 @@ func (s *scene) step(firing bool) {
 		if s.act.ready == nil || s.act.ready() {
 			s.began = now
 			s.act.begin()
-		} else if now.Sub(s.staged) > 2*time.Minute {
+		} else if now.Sub(s.staged) > readyWithin {
 			s.t.Errorf("%s: the scene is not ready", c.alert)
 			s.began, s.ended, s.resolved = now, now, now
 		}
@@ -198,7 +201,7 @@ func (s *scene) step(firing bool) {
 		} else if s.act.during != nil {
 			s.act.during()
 		}
-		if s.late = now.Sub(s.began) > s.firesWithin(); firing || s.late {
+		if firing || now.Sub(s.began) > s.firesWithin() {
 			s.ended = now
 			s.act.end()
 		}
@@ -229,6 +232,7 @@ func (s *scene) judge() {
 	}
 	if s.fired.IsZero() {
 		s.t.Errorf("%s did not fire within %v", c.alert, s.firesWithin())
+		return
 	}
 	var others []string
 	for _, name := range s.watch.fired(s.t, s.job, s.staged, s.resolved) {
