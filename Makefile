@@ -1,5 +1,5 @@
 # Commands by short names. CI (.ci/run) has them but for fuzz, bench, lighthouse, suites and vuln.
-.PHONY: build run check doctor test race chaos soak cache-tests cost fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse suites nightly ci
+.PHONY: build run check doctor test race chaos soak alerts cache-tests cost fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse suites nightly ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -28,6 +28,11 @@ chaos:
 # Three instances of the program under faults and orders, for SUNDRY_TEST_SOAK.
 soak:
 	SUNDRY_TEST_SOAK=$${SUNDRY_TEST_SOAK:-20m} go test -count 1 -timeout 60m -run TestSoak -v ./cmd/sundry
+
+# Each alert, provoked by its cause under a real Prometheus with rules that are sped up. Before that, idle instances for ten
+# minutes. Some alone: SUNDRY_TEST_ALERTS=SundrySlow,SundryDown make alerts
+alerts:
+	SUNDRY_TEST_ALERTS=$${SUNDRY_TEST_ALERTS:-1} SUNDRY_TEST_IDLE=$${SUNDRY_TEST_IDLE:-10m} go test -count 1 -timeout 60m -run 'TestIdleInstancesAlertNobody|TestEachAlertHasItsCause' -v ./cmd/sundry
 
 # The public suite of HTTP caches, whose tests.json is in DIR; deploy/proxy.md says where that comes from.
 cache-tests:
@@ -159,7 +164,7 @@ suite-%:
 
 # Everything that takes too long for CI, in some hours. A failure does not end it. With cache-tests: make nightly DIR=…
 nightly:
-	$(MAKE) -k race chaos soak fuzz cost suites vuln bench $(if $(DIR),cache-tests)
+	$(MAKE) -k race chaos soak alerts fuzz cost suites vuln bench $(if $(DIR),cache-tests)
 
 ci:
 	bash .ci/run

@@ -189,12 +189,3 @@ func (s *scene) order(p *instance, method, path, body string) int {
 	_ = resp.Body.Close()
 	return resp.StatusCode
 }
-
-// madeUp serves metrics that the test makes up, of an instance that is none.
-func (s *scene) madeUp(metrics func() string) {
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "sundry_build_info{version=\"test\"} 1\n"+metrics())
-	}))
-	s.t.Cleanup(up.Close)
-	s.scrapes(up.URL)
-}
