@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -106,12 +107,9 @@ func (s *scene) program(env []string, args ...string) *sibling {
 // scrapes adds a target, unless it is one: an instance that starts again has its address again.
 func (s *scene) scrapes(admin string) {
 	target := strings.TrimPrefix(admin, "http://")
-	for _, known := range s.targets {
-		if known == target {
-			return
-		}
+	if !slices.Contains(s.targets, target) {
+		s.targets = append(s.targets, target)
 	}
-	s.targets = append(s.targets, target)
 }
 
 // shortBreakers has breakers open for a second, so that an alert is resolved once its cause has ended.
