@@ -26,7 +26,7 @@ func causesOfClients() []*cause {
 		},
 		{
 			// One in 125 is more than the objective of 0.5 %, and less than the 1.5 % and 3 % of the faster burns.
-			alert: "SundryErrorBudgetSlowBurn", fires: 6*time.Hour + 15*time.Minute, resolves: 2 * time.Hour,
+			alert: "SundryErrorBudgetSlowBurn", fires: 15 * time.Minute, resolves: 2 * time.Hour, takes: 15 * time.Second,
 			stage: func(s *scene) act {
 				o := newOrigin(s.t)
 				p := s.launch(unwarmed, "--catalog", s.catalog("ttl: 1h", o.source("up", "")))

@@ -219,7 +219,6 @@ func (s *scene) judge() {
 	c := s.cause
 	if s.fired.IsZero() {
 		s.t.Errorf("%s did not fire within %v", c.alert, s.firesWithin())
-		return
 	}
 	var others []string
 	for _, name := range s.watch.fired(s.t, s.job, s.staged, s.resolved) {
@@ -230,6 +229,9 @@ func (s *scene) judge() {
 		default:
 			others = append(others, name)
 		}
+	}
+	if s.fired.IsZero() {
+		return
 	}
 	s.t.Logf("%s fired after %v (at most %v) and was resolved after %v (at most %v); also: %v", c.alert, s.fired.Sub(s.began).Round(100*time.Millisecond),
 		s.firesWithin(), s.resolved.Sub(s.ended).Round(100*time.Millisecond), s.resolvesWithin(), others)
