@@ -178,6 +178,9 @@ func (s *scene) step(firing bool) {
 	now, c := time.Now(), s.cause
 	switch {
 	case s.began.IsZero():
+		if firing {
+			s.t.Errorf("%s fires before its cause has begun", c.alert)
+		}
 		if s.act.ready == nil || s.act.ready() {
 			s.began = now
 			s.act.begin()
