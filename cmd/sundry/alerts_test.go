@@ -16,6 +16,7 @@ import (
 
 	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/peertest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // cause is a row of the table of causes: what makes one alert fire, and what ends that.
@@ -259,8 +260,15 @@ func TestIdleInstancesAlertNobody(t *testing.T) {
 	for job, admin := range idleInstances(t) {
 		jobs[job] = []string{strings.TrimPrefix(admin, "http://")}
 	}
-	watch, from := newAlertWatch(t, text, pace), time.Now()
+	watch := newAlertWatch(t, text, pace)
 	watch.scrape(t, jobs)
+	// Prometheus looks for targets after five seconds, which is longer than scaled rules allow to have none.
+	waittest.Until(t, "all are scraped", func() bool {
+		n, ok := watch.number(`count(up{job!="prometheus"} == 1)`)
+		firing, err := watch.firing()
+		return ok && int(n) == len(jobs) && err == nil && len(firing) == 0
+	})
+	from := time.Now().Add(time.Second)
 	tick, over := time.NewTicker(min(pace, time.Second)), time.After(length)
 	defer tick.Stop()
 	for running := true; running; {
