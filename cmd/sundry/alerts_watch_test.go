@@ -34,9 +34,9 @@ func newAlertWatch(t *testing.T, rules string, pace time.Duration) *alertWatch {
 	for from, to := range map[string]string{
 		"/run/prometheus/read-token":                                write(t, dir, "token", adminToken),
 		"    static_configs:\n      - targets: [\"sundry:9090\"]\n": fmt.Sprintf("    file_sd_configs:\n      - files: [%q]\n", w.targets),
-		"localhost:9090":           own,
-		"scrape_interval: 15s":     fmt.Sprintf("scrape_interval: %dms\n  scrape_timeout: %dms", pace.Milliseconds(), pace.Milliseconds()),
-		"evaluation_interval: 15s": fmt.Sprintf("evaluation_interval: %dms", pace.Milliseconds()),
+		"\"localhost:9090\"":                                        fmt.Sprintf("%q", own),
+		"scrape_interval: 15s":                                      fmt.Sprintf("scrape_interval: %dms\n  scrape_timeout: %dms", pace.Milliseconds(), pace.Milliseconds()),
+		"evaluation_interval: 15s":                                  fmt.Sprintf("evaluation_interval: %dms", pace.Milliseconds()),
 	} {
 		if strings.Count(text, from) != 1 {
 			t.Fatalf("prometheus.yml does not have %q once", from)

@@ -116,6 +116,9 @@ func (s *Sharing) round(ctx context.Context, l *Limiter) (others int) {
 		s.log.Debug("rate limits not shared", "error", err)
 		return 0
 	}
+	if s.others == 0 {
+		l.forgetUses() // of until now, nobody is told
+	}
 	s.told.Add(float64(len(used)))
 	for _, u := range fleet.Used {
 		if who, ok := s.pseudonyms.client(u.Client); ok && l.debit(who, u.Time, now) {

@@ -118,7 +118,7 @@ var settingNames = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(SUNDRY_[A-Z_]
 func TestEverySettingHasItsVariable(t *testing.T) {
 	dir := t.TempDir()
 	values := map[string]string{
-		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "public_url": "https://api.example.org", "grafana_url": "https://grafana.example.org/g/", "language": "en-GB", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1", "log_keys": "true",
+		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "builtin": "false", "base_path": "/tools", "public_url": "https://api.example.org", "grafana_url": "https://grafana.example.org/g/", "language": "en-GB", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1", "log_keys": "true",
 		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "contact": "ops@example.org", "user_agent": "Mozilla/5.0", "proxy": "direct", "proxies": "vidparse=direct, ip=http://a:1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", "") + "," + write(t, dir, "b.xdb", ""), "state": filepath.Join(dir, "state"),
 		"drain_delay": "3s", "drain_timeout": "1m", "express": "false", "mcp": "true", "mcp_origins": "https://Agent.example.org, http://127.0.0.1:6274", "reuse_port": "true", "limits.rate": "2.5", "limits.burst": "9", "limits.shared": "false", "limits.in_flight": "5", "limits.in_flight_share": "1", "limits.queue_delay": "0s", "limits.fills": "20", "limits.reply_memory": "1GiB", "cache.memory": "64MiB", "cache.warm": "false", "cache.snapshot": filepath.Join(dir, "snapshot"),
 	}
