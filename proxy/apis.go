@@ -121,7 +121,7 @@ func (g *generation) apiAt(host, path string, inside bool) *apiRoute {
 			return rt
 		}
 	}
-	if rt := g.everywhere; rt != nil && (!inside || path != "/healthz" && path != "/readyz") {
+	if rt := g.everywhere; rt != nil && (!inside || path != ownPrefix+healthPath && path != ownPrefix+readyPath) {
 		return rt
 	}
 	name, ok := strings.CutPrefix(path, "/api/")

@@ -5,6 +5,13 @@ import (
 	"strconv"
 )
 
+// Paths of probes. They are below ownPrefix, too, where an API may have all other paths.
+const (
+	healthPath = "/healthz"
+	readyPath  = "/readyz"
+	ownPrefix  = "/-"
+)
+
 // SetReady sets what /readyz answers: whether this instance is ready for traffic.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
 

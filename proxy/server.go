@@ -262,9 +262,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.servePage(w, r, place)
 	case inside && targetOf(path) != "":
 		s.serveTarget(w, r, targetOf(path))
-	case inside && path == "/healthz":
+	case inside && strings.TrimPrefix(path, ownPrefix) == healthPath:
 		s.probe(w, r, true)
-	case inside && path == "/readyz":
+	case inside && strings.TrimPrefix(path, ownPrefix) == readyPath:
 		s.probe(w, r, s.ready.Load())
 	default:
 		s.serveEndpoint(w, r, "")

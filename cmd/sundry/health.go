@@ -32,9 +32,9 @@ func (h *healthCmd) Run(w *process) error {
 	if h.Listen != "" {
 		c.Listen = h.Listen
 	}
-	path := c.BasePath + "/healthz"
+	path := c.BasePath + "/-/healthz"
 	if h.Ready {
-		path = c.BasePath + "/readyz"
+		path = c.BasePath + "/-/readyz"
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, healthTime)
 	defer cancel()

@@ -40,10 +40,10 @@ func TestHealthTellsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	draining := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case "/readyz":
+		case "/-/readyz":
 			http.Error(w, "draining", http.StatusServiceUnavailable)
-		case "/moved/healthz":
-			http.Redirect(w, r, "/healthz", http.StatusFound)
+		case "/moved/-/healthz":
+			http.Redirect(w, r, "/-/healthz", http.StatusFound)
 		}
 	}))
 	t.Cleanup(draining.Close)

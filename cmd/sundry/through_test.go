@@ -60,7 +60,10 @@ func TestServeTo(t *testing.T) {
 	if _, body := mustGet(t, p.public+"/api/60s?b=1&a=2"); body != "/v1/api/60s?b=1&a=2 3" {
 		t.Errorf("%q after a POST", body)
 	}
-	mustGet(t, p.public+"/healthz")
+	if _, body := mustGet(t, p.public+"/healthz"); !strings.HasPrefix(body, "/v1/healthz ") {
+		t.Errorf("the API's own /healthz: %q", body)
+	}
+	mustGet(t, p.public+"/-/healthz")
 	for _, to := range []string{"api.example.org", "ftp://x", "http://", "http://x?y", "http://u:p@x", "http://x:99999"} {
 		if _, errs, err := call(t, nil, "serve", "--to", to); err == nil || !strings.Contains(err.Error(), "https://api.example.org") {
 			t.Errorf("%s: %v %s", to, err, errs)
@@ -167,16 +170,22 @@ func TestMistakesOfAPIs(t *testing.T) {
 	}
 }
 
-// TestProbesOfAnAPIBelowABasePath are answered here, as load balancers and sundry health ask for them.
+// TestProbesOfAnAPIBelowABasePath are answered here, as load balancers and sundry health ask for them. Those of the API are its own.
 func TestProbesOfAnAPIBelowABasePath(t *testing.T) {
 	t.Parallel()
 	origin, calls := counting(t)
 	p := serveWith(t, map[string]string{"SUNDRY_BASE_PATH": "/tools"}, "--to", origin)
-	for _, path := range []string{"/tools/healthz", "/tools/readyz"} {
+	for _, path := range []string{"/tools/-/healthz", "/tools/-/readyz"} {
 		mustGet(t, p.public+path)
 	}
 	if n := calls.Load(); n != 0 {
 		t.Errorf("the origin was asked %d times", n)
+	}
+	for _, path := range []string{"/tools/healthz", "/tools/readyz", "/tools/status", "/-/healthz", "/status"} {
+		mustGet(t, p.public+path)
+	}
+	if n := calls.Load(); n != 5 {
+		t.Errorf("the origin was asked %d times for five paths of its own", n)
 	}
 }
 
