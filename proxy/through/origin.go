@@ -221,8 +221,9 @@ func (c *call) mayRetry(method string, status int) bool {
 	return host == nil || host.AllowRetry()
 }
 
-// reachOne sends a request to the first of some addresses that answers. The next one is asked only where nothing was sent: there was no
-// connection, the breaker is open, or the quota used up.
+// reachOne sends a request to the first of some addresses that answers. The next one is asked where nothing was sent (there was no
+// connection, the breaker is open, or the quota used up), and where the connection was closed without a response to a request that may be
+// repeated.
 func (c *call) reachOne(ctx context.Context, method string, h http.Header, body bool, targets []Target) (*http.Response, error) {
 	var last error
 	for _, target := range targets {
@@ -238,7 +239,7 @@ func (c *call) reachOne(ctx context.Context, method string, h http.Header, body 
 			c.relocate(resp.Header, &target)
 			return resp, nil
 		}
-		if last = err; !notConnected(err) {
+		if last = err; !notConnected(err) && !(isClosed(err) && repeats(method) && c.r.ContentLength == 0) {
 			break
 		}
 	}
@@ -391,6 +392,9 @@ func isTimeout(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
 	return ok && timeout.Timeout()
 }
+
+// isClosed reports whether a connection was closed before a response began.
+func isClosed(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) }
 
 // notConnected reports whether nothing was sent because no connection was made.
 func notConnected(err error) bool {
