@@ -25,8 +25,10 @@ type Settings struct {
 	Name string
 	// Prefix is cut off the path of requests; "" where a Host name is the API's.
 	Prefix string
-	Rules  web.Rules
-	Query  web.Query
+	// Hosts are the names by which clients know the API, as far as its file says.
+	Hosts []string
+	Rules web.Rules
+	Query web.Query
 	// Request and Response change the fields that the origin is asked with, and those that it answers with; nil: they do not.
 	Request, Response func(http.Header)
 	// Retry are the statuses after which a GET or HEAD is sent to the origin once more.

@@ -231,6 +231,9 @@ func (c *call) reachOne(ctx context.Context, method string, h http.Header, body 
 		if err != nil {
 			return nil, err
 		}
+		if to := c.r.Header["Destination"]; len(to) == 1 {
+			h["Destination"] = []string{c.destinationAt(to[0], c.r.Host, &target)}
+		}
 		if body {
 			r.Body, r.ContentLength, r.TransferEncoding, r.Trailer = c.r.Body, c.r.ContentLength, c.r.TransferEncoding, c.r.Trailer
 		}

@@ -1,7 +1,6 @@
 package through
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,27 +40,4 @@ func cutPrefix(path, prefix string) string {
 		return path
 	}
 	return path[at:]
-}
-
-// relocate makes a Location at the address that was asked one below this API: callers need not reach that, and would get past here. One
-// of another scheme or address stays, or who is told to use TLS would come back here again and again.
-func (h *Handler) relocate(fields http.Header, asked *Target) {
-	u, err := url.Parse(fields.Get("Location"))
-	if err != nil || !asked.isAt(u) {
-		return
-	}
-	path, ok := asked.below(cmp.Or(u.EscapedPath(), "/"))
-	if ok && h.Prefix != "" && strings.HasPrefix(path, h.Prefix+"/") {
-		return // it knows where callers reach it
-	}
-	if path = h.Prefix + path; !ok || strings.HasPrefix(path, "//") { // which would be another host
-		return
-	}
-	if u.RawQuery != "" {
-		path += "?" + u.RawQuery
-	}
-	if u.Fragment != "" {
-		path += "#" + u.EscapedFragment()
-	}
-	fields["Location"] = []string{path}
 }
