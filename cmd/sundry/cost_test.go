@@ -135,7 +135,7 @@ func originFields() []costly {
 	var all []costly
 	for _, name := range []string{
 		"Accept-Ranges", "Age", "Alt-Svc", "Cache-Control", "Cache-Status", "Cache-Tag", "Cdn-Cache-Control", "Connection", "Content-Encoding", "Content-Language", "Content-Length", "Content-Location", "Content-Range", "Content-Type", "Date", "Etag",
-		"Expires", "Keep-Alive", "Last-Modified", "Link", "Location", "Pragma", "Proxy-Authenticate", "Proxy-Status", "Retry-After", "Set-Cookie", "Sundry-Cache-Control", "Surrogate-Control", "Surrogate-Key", "Te", "Trailer", "Transfer-Encoding",
+		"Expires", "Keep-Alive", "Last-Modified", "Link", "Location", "Pragma", "Proxy-Authenticate", "Proxy-Status", "Refresh", "Retry-After", "Set-Cookie", "Sundry-Cache-Control", "Surrogate-Control", "Surrogate-Key", "Te", "Trailer", "Transfer-Encoding",
 		"Upgrade", "Vary", "Via", "X-Unknown",
 	} {
 		all = append(all, costly{name, ""})
@@ -192,6 +192,13 @@ func TestNoResponseIsExpensive(t *testing.T) {
 		}
 		for _, value := range []string{"", "a", `"`, ","} {
 			try("lines "+f.name+": "+value, f.name, func(size int) string { return strings.TrimSuffix(repeated(f.name, value, size), "\r\n") })
+		}
+	}
+	for name, pieces := range map[string][]string{
+		"Link": {"</a>,", "<http://127.0.0.1/a>,", "<", `"<`, "<a"}, "Set-Cookie": {";Domain=127.0.0.1", ";Path=/a", ";"}, "Refresh": {"5;url=/", "url="},
+	} {
+		for _, piece := range pieces {
+			try(name+": "+piece+"…", name, func(size int) string { return name + ": " + input("", piece, size) })
 		}
 	}
 	for _, piece := range []string{"A%d:\r\n", "X-%d: a\r\n", "A:\r\n"} {

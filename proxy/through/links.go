@@ -76,10 +76,13 @@ func (h *Handler) links(line string, asked *Target) string {
 		case c == '"':
 			quoted = !quoted
 		case c == '<' && !quoted:
-			if end := strings.IndexByte(line[i:], '>'); end > 0 {
-				out.WriteString("<" + h.reference(line[i+1:i+end], asked))
-				i += end
+			end := strings.IndexByte(line[i:], '>')
+			if end < 0 { // nor will there be one later
+				out.WriteString(line[i:])
+				return out.String()
 			}
+			out.WriteString("<" + h.reference(line[i+1:i+end], asked))
+			i += end
 		}
 		out.WriteByte(line[i])
 	}
