@@ -242,7 +242,8 @@ func (c *call) reachOne(ctx context.Context, method string, h http.Header, body 
 			c.relocate(resp.Header, &target)
 			return resp, nil
 		}
-		if last = err; !notConnected(err) && !(isClosed(err) && repeats(method) && c.r.ContentLength == 0) {
+		again := notConnected(err) || isClosed(err) && repeats(method) && c.r.ContentLength == 0
+		if last = err; !again {
 			break
 		}
 	}
