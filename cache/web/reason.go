@@ -64,9 +64,11 @@ const (
 // NotStored returns the first reason for which a response to a GET, or to a POST that says where its content is, may not be stored and
 // shared (RFC 9111, section 3). A response that is neither fresh nor can be validated is of no use.
 func NotStored(q *Request, r *Response, t *Terms, rules *Rules) Reason {
-	vary, err := varyFields(r.Header, rules.Ignored)
-	return cmp.Or(forbiddenByStatus(r, t), forbiddenByDirective(q, r, t), forbiddenByCookie(r, t, rules, vary), forbiddenByCredentials(q, r, t, rules),
-		forbiddenByVary(q, vary, err), useless(r, t, rules))
+	if reason := cmp.Or(forbiddenByStatus(r, t), forbiddenByDirective(q, r, t)); reason != MayBeStored {
+		return reason
+	}
+	vary, err := varyFields(r.Header, rules.Ignored) // only now, because a long Vary takes time
+	return cmp.Or(forbiddenByCookie(r, t, rules, vary), forbiddenByCredentials(q, r, t, rules), forbiddenByVary(q, vary, err), useless(r, t, rules))
 }
 
 // forbiddenByStatus returns the reason in the status of a response.
