@@ -63,14 +63,13 @@ const healthyFor = time.Minute
 // downFor is how long a breaker stays open for a host that is Down: after a restart of the host, clients wait for no more than a second.
 const downFor = 800 * time.Millisecond
 
-// openFor is how long the breaker stays open that has just opened.
+// openFor returns how long the breaker stays open after it has just opened.
 func (h *Host) openFor(b *breaker) time.Duration {
-	nth := b.openings.Add(1)
 	if h.down.Load() {
 		b.openings.Store(0) // what comes next is no repetition
 		return jitter.Around(min(h.cfg.Open, downFor), spread)
 	}
-	return openFor(h.cfg, nth)
+	return openFor(h.cfg, b.openings.Add(1))
 }
 
 // openFor is how long the breaker stays open the nth consecutive time.
