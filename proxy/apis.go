@@ -227,8 +227,8 @@ func (s *Server) skipsLineOfAPI(o outcome, res *through.Result, start time.Time,
 	return false
 }
 
-// latencyOfAPI is how long it took until the head of the answer was written: how long a body takes is a matter of its size, of the client
-// and of the origin, and there may be no end of it.
+// latencyOfAPI returns the time until the head of the response was written. The time of a body depends on its size, on the client and on the
+// origin, and a body may have no end.
 func latencyOfAPI(res *through.Result, start time.Time) time.Duration {
 	if res.Head.IsZero() {
 		return time.Since(start)

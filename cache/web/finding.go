@@ -18,8 +18,8 @@ type Finding struct {
 }
 
 // FindingOf returns the finding for a complete response that is not stored. A reason that holds for every request comes before one that lies
-// in this request. fits reports whether the size of the body is within the limit. ok is false for a response that tells nothing of others: an error, a 304, a part, or one that only the request keeps from
-// being stored, by no-store or by an odd field.
+// in this request. fits reports whether the size of the body is within the limit. ok is false for a response that tells nothing of others: an
+// error, a 304, a part, or one that only the request keeps from being stored, by no-store or by an odd field.
 func FindingOf(q *Request, r *Response, fits bool, rules *Rules) (f Finding, ok bool) {
 	if r.Status >= http.StatusBadRequest || !isComplete(r.Status) || r.Status == http.StatusPartialContent {
 		return f, false

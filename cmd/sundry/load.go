@@ -44,7 +44,7 @@ type flags struct {
 	Catalog string          `help:"Directory with catalog files that add endpoints or replace built-in ones." zh:"存放自己的接口文件的目录，可以增加接口，也可以取代内置的。" type:"path" placeholder:"DIR"`
 	Replay  bool            `help:"Answer every upstream call from recorded exchanges, without any network." zh:"用录制的往来回答所有上游调用，完全不用网络。"`
 	faults  []string        // see faultFlags
-	one     *catalog.OneAPI // is in place of the catalog; nil: the catalog is read
+	one     *catalog.OneAPI // replaces the catalog; nil means that the catalog is read
 }
 
 // faultFlags are flags of a command that calls sources.

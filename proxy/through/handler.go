@@ -131,9 +131,9 @@ type Result struct {
 	Code, Sent int
 	// Age of what was answered.
 	Age time.Duration
-	// Head is when the head of the answer was written; zero: none was. Waited is how long the origin was waited for until then;
-	// 0: it was not asked for this request alone.
-	Head   time.Time
+	// Head is the time when the head of the response was written; zero means that none was.
+	Head time.Time
+	// Waited is the time that the request waited for the origin until then; 0 means that it sent no request to the origin itself.
 	Waited time.Duration
 	// Err is why the origin was not reached, or its answer cut off; http.ErrAbortHandler: the caller has left.
 	Err error
@@ -188,7 +188,7 @@ type call struct {
 	spares bool
 	// connected reports whether the latest request to the origin has got a connection.
 	connected atomic.Bool
-	// waited is how long the origin was waited for, in ns.
+	// waited is the time that the call waited for the origin, in ns.
 	waited atomic.Int64
 
 	waiting sync.Mutex // is held while a response before the final one is sent

@@ -28,7 +28,7 @@ import (
 // via is what this service calls itself in Via.
 const via = "sundry"
 
-// addVia says in a header that a message came through here, which it got by a version of HTTP.
+// addVia adds this service to the Via of a message that it received in a version of HTTP.
 func (h *Handler) addVia(to http.Header, version string) {
 	if !h.NoVia {
 		to["Via"] = append(slices.Clip(to["Via"]), version+" "+via)
@@ -330,8 +330,8 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	return resp, err
 }
 
-// slow is what an answer says that does not begin in time. Where there is no other address, URLs that are slow must not keep clients from all
-// others.
+// slow returns what a response that does not begin in time says about its host. If there is no other address, slow URLs must not keep clients
+// from all other URLs.
 func (c *call) slow() host.Health {
 	if len(c.origin.targets) == 1 {
 		return host.Slow
@@ -383,7 +383,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 	return resp, nil
 }
 
-// repeats reports whether net/http sends a request without a body again whose connection has been closed meanwhile.
+// repeats reports whether net/http sends a request without a body again after its connection was closed.
 func repeats(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
