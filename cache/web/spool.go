@@ -28,6 +28,7 @@ type Spool struct {
 	mu       sync.Mutex
 	memory   *clients.Limit // holds a unit for each segment but one; nil means that it holds none, or has ended
 	stored   []byte         // the complete body, which takes the place of the segments; see Settle
+	unread   func()         // is called once nobody reads stored any more; nil: it has been called, or there is none
 	readers  int
 	changed  chan struct{} // closed once there is something new; nil: nobody waits
 	segments [][]byte      // from offset start on; behind the end of the last is what is being written
@@ -46,14 +47,15 @@ func NewSpool(window, ahead, length int64, memory *clients.Limit, client clients
 	return &Spool{window: max(window, segment), ahead: max(min(ahead, window), segment), expected: length, memory: memory, client: client}
 }
 
-// Hold says that somebody begins to read, who is to call Release at the end.
+// Hold adds a reader, who calls Release at the end. The memory of a closed spool without readers is no longer counted: a reader holds
+// it from before anything is written, not only once it reads.
 func (s *Spool) Hold() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readers++
 }
 
-// Release says that somebody has ended reading.
+// Release removes a reader.
 func (s *Spool) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,30 +63,29 @@ func (s *Spool) Release() {
 	s.giveBack()
 }
 
-// giveBack gives the memory back once nobody needs the segments. The lock is held.
+// giveBack gives the memory back once nobody needs the segments, and tells once nobody reads what is stored. The lock is held.
 func (s *Spool) giveBack() {
-	if s.stored != nil || s.ended && s.readers == 0 {
+	unread := s.ended && s.readers == 0
+	if s.stored != nil || unread {
 		s.memory.Give(s.client, int64(max(0, len(s.segments)-1)))
 		s.memory = nil
+	}
+	if unread && s.unread != nil {
+		s.unread()
+		s.unread = nil
 	}
 }
 
 // Settle lets the readers go on with the complete body, which is stored now, instead of the segments: slow ones hold no
-// memory of the spool. Nothing is written any more.
-func (s *Spool) Settle(body []byte) {
+// memory of the spool. Nothing is written any more. The caller counts the body's memory elsewhere until unread is called, which must not
+// use the spool: once it is closed and has no readers.
+func (s *Spool) Settle(body []byte, unread func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stored = body
+	s.stored, s.unread = body, unread
 	s.giveBack()
 	s.segments, s.start, s.size = nil, 0, int64(len(body))
 	s.signal()
-}
-
-// Stored returns the complete body with which the readers go on; nil until Settle.
-func (s *Spool) Stored() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stored
 }
 
 // Write appends bytes, once there is room for them. It fails only once the spool is closed.

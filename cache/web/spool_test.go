@@ -192,7 +192,7 @@ func TestReadersOfAStoredBody(t *testing.T) {
 		if _, err := s.Write(want[:arrived]); err != nil {
 			t.Fatal(err)
 		}
-		at := 0
+		at, unread := 0, 0
 		if arrived > 100 {
 			b, _, _ := s.Next(100)
 			at = 100 + len(b)
@@ -211,11 +211,11 @@ func TestReadersOfAStoredBody(t *testing.T) {
 			if !ok {
 				t.Fatal("the body is not there")
 			}
-			s.Settle(body)
+			s.Settle(body, func() { unread++ })
 			s.Wrote(n)
 		}
 		if arrived == len(want) {
-			s.Settle(want)
+			s.Settle(want, func() { unread++ })
 		}
 		if room, err := s.Room(); len(room) == 0 || err != nil || memory.Used() != 0 {
 			t.Errorf("%d bytes of room, %v, %d segments are held", len(room), err, memory.Used())
@@ -225,7 +225,9 @@ func TestReadersOfAStoredBody(t *testing.T) {
 		if got, err := read(s, int64(at)); err != nil || !bytes.Equal(got, want[at:]) {
 			t.Errorf("%d bytes of %d, %v", len(got), len(want)-at, err)
 		}
-		s.Release()
+		if s.Release(); unread != 1 {
+			t.Errorf("told %d times that nobody reads it", unread)
+		}
 	}
 }
 

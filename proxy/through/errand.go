@@ -284,9 +284,9 @@ func (e *errand) drop(o *web.Object, got *web.Response) {
 // read reads the body, and ends the flight.
 func (b *arrival) read() {
 	f := b.flight
-	defer b.flights.remove(f)
 	defer func() { _ = b.resp.Body.Close() }() // read to its end, or given up
 	defer f.answer.spool.Close(errFlight)      // if it has not ended otherwise
+	defer b.flights.remove(f)                  // before its spool ends, which nobody may begin to read then
 	if b.joins {
 		_, _ = f.answer.spool.Write(b.prefix.Body) // into memory
 	}
@@ -298,6 +298,7 @@ func (b *arrival) read() {
 	if err == nil && b.unstored != nil {
 		b.countUnstored(*b.unstored)
 	}
+	b.flights.remove(f)
 	f.answer.spool.Close(err)
 }
 
@@ -373,9 +374,10 @@ var errIdle = errors.New("the body stands still")
 
 // copyBody reads a body to its end. One that stands still for longer than Idle, be it that nobody reads it, is given up.
 // Unless nil, keep is called with a complete body before anybody gets its last byte: a client that has it finds it stored; or with
-// nil, once the body is longer than Most. If keep reports that the body is stored, readers go on with that.
-func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []byte) bool, giveUp func()) error {
-	timer := time.AfterFunc(h.Idle, h.panics.Func(panics.Fill, func() {
+// nil, once the body is longer than Most. If keep reports that the body is stored, and there is memory for it in Unsent, readers go on with
+// that.
+func (c *call) copyBody(to *web.Spool, resp *http.Response, keep func(body []byte) bool, giveUp func()) error {
+	timer := time.AfterFunc(c.Idle, c.panics.Func(panics.Fill, func() {
 		to.Close(errIdle)
 		giveUp()
 	}))
@@ -386,15 +388,15 @@ func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []
 			return err
 		}
 		n, err := resp.Body.Read(room)
-		timer.Reset(h.Idle)
+		timer.Reset(c.Idle)
 		length += int64(n)
-		if keep != nil && length > h.Most {
+		if keep != nil && length > c.Most {
 			keep(nil)
 			keep = nil
 		}
 		if keep != nil && (errors.Is(err, io.EOF) || err == nil && length == resp.ContentLength) {
-			if body, whole := to.Completed(n); whole && keep(body) {
-				to.Settle(body)
+			if body, whole := to.Completed(n); whole && keep(body) && c.Unsent.Hold(c.client, body) == nil {
+				to.Settle(body, func() { c.Unsent.Release(body) })
 			}
 			keep = nil
 		}

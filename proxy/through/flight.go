@@ -74,17 +74,26 @@ func (f *flight) enter() bool {
 		return false
 	}
 	f.readers++
+	if s := f.spool(); s != nil {
+		s.Hold()
+	}
 	return true
+}
+
+// spool is where the body arrives; nil: the head is not known yet, or there is no such body.
+func (f *flight) spool() *web.Spool {
+	select {
+	case <-f.head:
+		return f.answer.spool
+	default:
+		return nil
+	}
 }
 
 // begun reports whether who comes now can no longer read the body from its beginning.
 func (f *flight) begun() bool {
-	select {
-	case <-f.head:
-		return f.answer.spool != nil && !f.answer.spool.FromStart()
-	default:
-		return false
-	}
+	s := f.spool()
+	return s != nil && !s.FromStart()
 }
 
 // leave takes a reader away. With the last one the flight is cancelled, unless it is kept.
@@ -93,6 +102,9 @@ func (f *flight) leave() {
 	defer f.mu.Unlock()
 	f.readers--
 	f.endUnread()
+	if s := f.spool(); s != nil {
+		s.Release()
+	}
 }
 
 // endUnread cancels the flight if it has no readers and is not kept. The lock is held.
@@ -101,12 +113,8 @@ func (f *flight) endUnread() {
 		return
 	}
 	f.cancel()
-	select {
-	case <-f.head:
-		if s := f.answer.spool; s != nil {
-			s.Close(context.Canceled) // or who writes it would wait for a reader
-		}
-	default:
+	if s := f.spool(); s != nil {
+		s.Close(context.Canceled) // or who writes it would wait for a reader
 	}
 }
 
@@ -125,12 +133,19 @@ func (f *flight) unkeep() {
 	f.endUnread()
 }
 
-// known ends the first part of the flight. No others join one whose response is not to be shared.
+// known ends the first part of the flight: from now on its readers hold the spool. No others join one whose response is not to be shared.
 func (s *flights) known(f *flight, a answer) {
-	f.answer = a
 	if !a.shared {
 		s.remove(f)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if a.spool != nil {
+		for range f.readers {
+			a.spool.Hold()
+		}
+	}
+	f.answer = a
 	close(f.head)
 }
 

@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sundry/proxy/express"
 	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
@@ -215,6 +216,7 @@ func TestCallersWhoReadNothing(t *testing.T) {
 		w.Header().Set("Cache-Control", "max-age=60")
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 	})
+	s.h.Unsent = express.NewUnsent(16 << 20)
 	before := inUse()
 	for i := range 100 {
 		c, err := s.front.dial(t.Context(), "", "")
@@ -230,9 +232,51 @@ func TestCallersWhoReadNothing(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(a.body), a.err)
 		}
 	}
+	runtime.GC()                                  // callers hold nothing of the bodies that nothing refers to
 	if more := inUse() - before; more > 128<<20 { // 400 MiB of bodies, each here and in the test
 		t.Errorf("%d MiB more", more>>20)
 	}
+}
+
+// TestABodyIsCountedThatIsStoredWhileItsReaderWaits: the reader is in the middle of a write then, or has not begun.
+func TestABodyIsCountedThatIsStoredWhileItsReaderWaits(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat("0123456789abcdef", 4<<20/16)
+	for _, first := range []int{0, 1 << 20} { // bytes of the body before the reader reads the head
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body))
+		})
+		s.h.Unsent = express.NewUnsent(6 << 20)
+		s.get("/b")
+		c, err := s.front.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		if _, err := io.CopyN(io.Discard, c, int64(first)); err != nil {
+			t.Fatal(err)
+		}
+		waittest.Until(t, "the body to be stored", func() bool { return s.calls.Load() == 2 && s.h.flights.len() == 0 })
+		if a := s.get("/a"); a.status != http.StatusOK || a.body != body {
+			t.Errorf("the same body: %d, %d bytes, %v", a.status, len(a.body), a.err)
+		}
+		if a := s.get("/b"); a.status != http.StatusServiceUnavailable {
+			t.Errorf("another body, for which there is no memory: %d", a.status)
+		}
+		if a := s.get("/c"); a.status != http.StatusOK || a.body != body {
+			t.Errorf("a body that arrives: %d, %d bytes, %v", a.status, len(a.body), a.err)
+		}
+		_ = c.Close()
+		waittest.Until(t, "the memory to be given back", func() bool { return s.get("/b").status == http.StatusOK })
+	}
+}
+
+// len is how many flights others can join.
+func (s *flights) len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.byKey)
 }
 
 // waiting is how many callers all flights have.

@@ -82,8 +82,10 @@ func (c *call) passOn(resp *http.Response, got *web.Response, status web.CacheSt
 			return c.put(c.key, kept)
 		}
 	}
-	defer a.spool.Close(errCallerGone)
-	c.panics.Go(panics.Request, func() { a.spool.Close(c.copyBody(a.spool, resp, keep, cancel)) })
+	spool.Hold()
+	defer spool.Release()
+	defer spool.Close(errCallerGone)
+	c.panics.Go(panics.Request, func() { spool.Close(c.copyBody(spool, resp, keep, cancel)) })
 	c.w.Cache = status
 	c.setHeader(a)
 	c.w.WriteHeader(got.Status)

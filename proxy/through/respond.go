@@ -184,16 +184,8 @@ func (c *call) stream(s *web.Spool, from, n int64, p *pace) (at int64, err error
 	s.Hold()
 	defer s.Release()
 	control := http.NewResponseController(&c.w)
-	var stored []byte
-	defer func() { c.Unsent.Release(stored) }()
 	for at = from; n < 0 || at < from+n; {
 		b, wait, err := s.Next(at)
-		if body := s.Stored(); stored == nil && body != nil {
-			if err := c.Unsent.Hold(c.client, body); err != nil {
-				return at, err
-			}
-			stored = body
-		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return at, nil
@@ -242,6 +234,8 @@ func (c *call) goOn(a *answer, at, from, n int64, p *pace) error {
 		return web.ErrLagging
 	}
 	more := web.NewSpool(streamWindow, streamWindow, resp.ContentLength, c.store.Spools, c.client)
+	more.Hold()
+	defer more.Release()
 	defer more.Close(errCallerGone)
 	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp, nil, func() { _ = resp.Body.Close() })) })
 	if sent, err := c.stream(more, 0, -1, p); err != nil || web.IsWholePart(got.Header, sent) {
