@@ -128,7 +128,7 @@ func TestAnAnswerThatCannotWait(t *testing.T) {
 		f.do(t.Context(), http.MethodHead, path).want(t, http.StatusOK)
 		f.get(path, "If-None-Match", "*").want(t, http.StatusNotModified)
 	}
-	unsent.Release(others[0])
+	unsent.Release(clients.Nobody, others[0])
 	for _, path := range paths {
 		f.get(path).want(t, http.StatusOK)
 	}

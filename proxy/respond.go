@@ -106,7 +106,7 @@ func (s *Server) respond(req *request) error {
 		if err := s.cfg.Unsent.Hold(req.clientID(), data); err != nil {
 			return fmt.Errorf("body of %d bytes: %w", len(data), err)
 		}
-		defer s.cfg.Unsent.Release(data)
+		defer s.cfg.Unsent.Release(req.clientID(), data)
 	}
 	req.route.settings.limiter.describe(&rp.head, &req.allowed)
 	rp.head.setOn(req.w.Header())

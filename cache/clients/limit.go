@@ -40,6 +40,27 @@ func (l *Limit) Take(id ID, n int64) bool {
 		return false
 	}
 	l.used += n
+	l.add(id, n)
+	return true
+}
+
+// Share counts n units that another client has taken in the share of this one as well, and reports whether they are within it. Unshare
+// ends that.
+func (l *Limit) Share(id ID, n int64) bool {
+	if l == nil {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.inShare(id, n) {
+		return false
+	}
+	l.add(id, n)
+	return true
+}
+
+// add counts units in a client's share. The caller holds mu.
+func (l *Limit) add(id ID, n int64) {
 	switch {
 	case id == Nobody:
 	case l.by == nil:
@@ -47,7 +68,6 @@ func (l *Limit) Take(id ID, n int64) bool {
 	default:
 		l.by[id] += n
 	}
-	return true
 }
 
 // Allows reports whether n more units are within the share of a client, whether or not as many are left.
@@ -74,6 +94,21 @@ func (l *Limit) Give(id ID, n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used -= n
+	l.remove(id, n)
+}
+
+// Unshare removes n units from a client's share. They stay taken.
+func (l *Limit) Unshare(id ID, n int64) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.remove(id, n)
+}
+
+// remove undoes add. The caller holds mu.
+func (l *Limit) remove(id ID, n int64) {
 	if own := l.by[id]; own > n {
 		l.by[id] = own - n
 	} else {

@@ -88,6 +88,13 @@ func (s *Spool) Settle(body []byte, unread func()) {
 	s.signal()
 }
 
+// Stored returns the complete body with which the readers go on; nil until Settle.
+func (s *Spool) Stored() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored
+}
+
 // Write appends bytes, once there is room for them. It fails only once the spool is closed.
 func (s *Spool) Write(b []byte) (n int, err error) {
 	for n < len(b) {

@@ -168,7 +168,7 @@ func (c *conn) write(x *exchange) error {
 	if err := c.lane.unsent.Hold(r.Client, whole); err != nil {
 		return err
 	}
-	defer c.lane.unsent.Release(whole)
+	defer c.lane.unsent.Release(r.Client, whole)
 	err := c.writeSlowly(head, body)
 	x.head.request.Arrived = time.Now()
 	return err

@@ -14,25 +14,25 @@ const segment = 64 << 10
 var ErrUnsent = errors.New("too many responses wait to be read")
 
 // Unsent limits the memory of bodies that clients are being sent. A stored one stays in memory until its slowest reader has it, even if
-// the store evicts it. A body that several clients read at the same time counts once, for the client that began first. nil means no
-// limit. It is safe for concurrent use.
+// the store evicts it. A body that several clients read at the same time counts once in the total, and in the share of each of them. nil
+// means no limit. It is safe for concurrent use.
 type Unsent struct {
 	memory *clients.Limit
 
-	mu     sync.Mutex
-	bodies map[*byte]*unsentBody // by their first byte
+	mu      sync.Mutex
+	bodies  map[*byte]int      // how often each is being read, by its first byte
+	readers map[unsentBody]int // how often by each client
 }
 
-// unsentBody is a body with readers.
+// unsentBody is a body that a client reads.
 type unsentBody struct {
-	client  clients.ID
-	units   int64
-	readers int
+	client clients.ID
+	first  *byte
 }
 
 // NewUnsent returns the limit of so many bytes.
 func NewUnsent(bytes int64) *Unsent {
-	return &Unsent{memory: clients.NewLimit(bytes / segment), bodies: map[*byte]*unsentBody{}}
+	return &Unsent{memory: clients.NewLimit(bytes / segment), bodies: map[*byte]int{}, readers: map[unsentBody]int{}}
 }
 
 // Hold counts a body that a client begins to read. The error is ErrUnsent; else the caller calls Release once it is read.
@@ -42,28 +42,47 @@ func (u *Unsent) Hold(client clients.ID, body []byte) error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	b := u.bodies[&body[0]]
-	if b == nil {
-		b = &unsentBody{client: client, units: int64(len(body)-1) / segment}
-		if !u.memory.Take(client, b.units) {
-			return ErrUnsent
-		}
-		u.bodies[&body[0]] = b
+	b, units, ok := unsentBody{client, &body[0]}, unsentUnits(body), true
+	switch {
+	case u.bodies[b.first] == 0:
+		ok = u.memory.Take(client, units)
+	case u.readers[b] == 0:
+		ok = u.memory.Share(client, units)
 	}
-	b.readers++
+	if !ok {
+		return ErrUnsent
+	}
+	u.bodies[b.first]++
+	u.readers[b]++
 	return nil
 }
 
-// Release says that a reader for which Hold returned nil has ended.
-func (u *Unsent) Release(body []byte) {
+// Release says that a client for which Hold returned nil has read the body.
+func (u *Unsent) Release(client clients.ID, body []byte) {
 	if u == nil || len(body) <= segment {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	b := u.bodies[&body[0]]
-	if b.readers--; b.readers == 0 {
-		delete(u.bodies, &body[0])
-		u.memory.Give(b.client, b.units)
+	b := unsentBody{client, &body[0]}
+	last, lastOfClient := countDown(u.bodies, b.first), countDown(u.readers, b)
+	switch {
+	case last:
+		u.memory.Give(client, unsentUnits(body))
+	case lastOfClient:
+		u.memory.Unshare(client, unsentUnits(body))
 	}
+}
+
+// unsentUnits is how many segments of a body are counted.
+func unsentUnits(body []byte) int64 { return int64(len(body)-1) / segment }
+
+// countDown takes one from a count, and reports whether none are left.
+func countDown[K comparable](counts map[K]int, k K) bool {
+	counts[k]--
+	if counts[k] > 0 {
+		return false
+	}
+	delete(counts, k)
+	return true
 }

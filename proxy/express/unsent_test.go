@@ -12,7 +12,7 @@ func TestUnsent(t *testing.T) {
 	body := func() []byte { return make([]byte, 2*segment+1) } // two units
 	a, b, c := body(), body(), body()
 	for name, err := range map[string]error{
-		"first": u.Hold(1, a), "second": u.Hold(1, b), "the first again": u.Hold(1, a), "another client": u.Hold(2, c), "a body of another": u.Hold(1, c),
+		"first": u.Hold(1, a), "second": u.Hold(1, b), "the first again": u.Hold(1, a), "another client": u.Hold(2, c),
 		"none": u.Hold(1, nil), "a small one": u.Hold(1, make([]byte, segment)),
 	} {
 		if err != nil {
@@ -26,19 +26,32 @@ func TestUnsent(t *testing.T) {
 	if err := u.Hold(3, refused); err != nil {
 		t.Errorf("a body that another client may not read now: %v", err)
 	}
-	u.Release(a)
+	if err := u.Hold(1, c); !errors.Is(err, ErrUnsent) {
+		t.Errorf("a third body, which another client reads: %v", err)
+	}
+	u.Release(1, a)
 	if err := u.Hold(1, body()); !errors.Is(err, ErrUnsent) {
 		t.Errorf("a body is still read once: %v", err)
 	}
-	for _, read := range [][]byte{a, b, c, c, refused, nil, make([]byte, segment)} {
-		u.Release(read)
+	u.Release(1, a)
+	u.Release(1, b)
+	if err := u.Hold(1, c); err != nil {
+		t.Errorf("a body that another client reads: %v", err)
 	}
-	if len(u.bodies) != 0 || u.memory.Used() != 0 {
+	u.Release(2, c)
+	if u.memory.Used() != 4 {
+		t.Errorf("%d units of two bodies of which another client reads one", u.memory.Used())
+	}
+	for _, read := range [][]byte{c, nil, make([]byte, segment)} {
+		u.Release(1, read)
+	}
+	u.Release(3, refused)
+	if len(u.bodies)+len(u.readers) != 0 || u.memory.Used() != 0 {
 		t.Errorf("%d bodies and %d units are left", len(u.bodies), u.memory.Used())
 	}
 	var none *Unsent
 	if err := none.Hold(1, a); err != nil {
 		t.Error(err)
 	}
-	none.Release(a)
+	none.Release(1, a)
 }

@@ -366,7 +366,11 @@ func (b *arrival) keep(f *flight, body []byte) bool {
 		p.Elsewhere = p.BeginsElsewhere(e.r.Header)
 		part = &p
 	}
-	return e.put(e.key, o.With(body, part).In(e.variants))
+	stored := e.put(e.key, o.With(body, part).In(e.variants))
+	if stored {
+		b.flights.remove(f) // later callers get what is stored, which counts for them
+	}
+	return stored
 }
 
 // errIdle: nothing of a body came, or was read, for too long.
@@ -396,7 +400,7 @@ func (c *call) copyBody(to *web.Spool, resp *http.Response, keep func(body []byt
 		}
 		if keep != nil && (errors.Is(err, io.EOF) || err == nil && length == resp.ContentLength) {
 			if body, whole := to.Completed(n); whole && keep(body) && c.Unsent.Hold(c.client, body) == nil {
-				to.Settle(body, func() { c.Unsent.Release(body) })
+				to.Settle(body, func() { c.Unsent.Release(c.client, body) })
 			}
 			keep = nil
 		}

@@ -227,8 +227,8 @@ func TestCallersWhoReadNothing(t *testing.T) {
 		fmt.Fprintf(c, "GET /%d HTTP/1.1\r\nHost: x\r\n\r\n", i)
 	}
 	waittest.Until(t, "all to be asked for", func() bool { return s.calls.Load() == 100 })
-	for range 3 {
-		if a := s.get("/a"); a.err != nil || a.body != string(body) {
+	for i := range 3 {
+		if a := s.get(fmt.Sprint("/a", i)); a.err != nil || a.body != string(body) {
 			t.Errorf("%d bytes: %v", len(a.body), a.err)
 		}
 	}

@@ -30,7 +30,7 @@ func (c *call) respond(a *answer) {
 			c.failOrigin(&answer{err: err, status: a.status})
 			return
 		}
-		defer c.Unsent.Release(a.object.Body)
+		defer c.Unsent.Release(c.client, a.object.Body)
 	}
 	c.respondWith(a)
 }
@@ -184,8 +184,16 @@ func (c *call) stream(s *web.Spool, from, n int64, p *pace) (at int64, err error
 	s.Hold()
 	defer s.Release()
 	control := http.NewResponseController(&c.w)
+	var stored []byte // counts for the client of the flight, and for each one that reads it
+	defer func() { c.Unsent.Release(c.client, stored) }()
 	for at = from; n < 0 || at < from+n; {
 		b, wait, err := s.Next(at)
+		if body := s.Stored(); stored == nil && body != nil {
+			if err := c.Unsent.Hold(c.client, body); err != nil {
+				return at, err
+			}
+			stored = body
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return at, nil
