@@ -142,6 +142,7 @@ func TestMistakesOfAPIs(t *testing.T) {
 		"proxy: {to: 'http://a', hosts: ['a b']}":                    `weather.yaml:3: proxy: hosts: expected a name such as weather.example.org, got "a b"`,
 		"proxy: {to: 'http://a', cache: {default: {99: 1m}}}":        `proxy: cache: default: expected a status from 200 to 599, for example {404: 10s}, got "99"`,
 		"proxy: {to: 'http://a', cache: {default: soon}}":            `expected a number with a unit, such as 90s, 6h or 30d`,
+		"proxy: {to: 'http://a', upload: {most: 100MB}}":             `size "100MB": expected a number of bytes, or of KiB, MiB or GiB, such as 100MiB`,
 		"proxy: {to: 'http://a', retry: [404]}":                      `weather.yaml:3: proxy: retry: expected statuses from 500 to 599, for example [502, 503, 504], got "404"`,
 		"proxy: {to: 'http://a', cache: {tags: ['a:']}}":             `weather.yaml:3: proxy: cache: tags: expected the name of a field such as User-Agent, got "a:"`,
 		"proxy: {to: 'http://a', cache: {drop: ['[']}}":              `expected the name of a parameter such as gclid, or utm_* for all that begin so, got "["`,

@@ -57,6 +57,8 @@ type Settings struct {
 	Fail func(w http.ResponseWriter, r *http.Request, id string, f *Failure)
 	// Most is the size in bytes of the largest body that is kept. Larger ones are shared while they arrive.
 	Most int64
+	// Upload is the size in bytes of the largest body of a request; 0 means no limit.
+	Upload int64
 	// Idle is how long a body may stand still, of a request or of a response.
 	Idle time.Duration
 	// Tunnel is how long a connection may be idle in both directions after a change of the protocol.

@@ -38,7 +38,9 @@ type API struct {
 	Rules      web.Rules
 	Query      web.Query
 	// Body is the size in bytes of the largest body that is kept.
-	Body              int64
+	Body int64
+	// Upload is the size in bytes of the largest body of a request; 0 means no limit.
+	Upload            int64
 	Request, Response FieldChanges
 	// Connect, Head and Idle are how long a connection may take, an answer to begin, and a body may stand still; Tunnel is how
 	// long a connection may be idle after a change of the protocol.
@@ -130,7 +132,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
-	a.Retry = p.retried(problems)
+	a.Retry, a.Upload = p.retried(problems), int64(p.Upload.Most)
 	a.KeepAlive, a.Via = p.Keepalive == nil || *p.Keepalive, p.Via == nil || *p.Via
 }
 

@@ -47,6 +47,8 @@ type proxySpec struct {
 	Timeouts timeoutsSpec `yaml:"timeouts" example:"{head: 10s}"`
 	// Keepalive false uses no connection twice, for an API that is not trusted to end its answers where it says.
 	Keepalive *bool `yaml:"keepalive"`
+	// Upload bounds the bodies of requests.
+	Upload uploadSpec `yaml:"upload" example:"{most: 100MiB}"`
 	// Retry are statuses after which a GET or HEAD is sent once more, to the next address if there is one.
 	Retry []declare.Text `yaml:"retry" example:"[502, 503, 504]"`
 	// Via false leaves this service out of Via, for an API that answers otherwise where there is a proxy, such as nginx without gzip.
@@ -105,6 +107,12 @@ type timeoutsSpec struct {
 	Idle declare.Duration `yaml:"idle" example:"1m"`
 	// Tunnel is how long a WebSocket may be idle in both directions.
 	Tunnel declare.Duration `yaml:"tunnel" example:"10m"`
+}
+
+// uploadSpec bounds the bodies of requests.
+type uploadSpec struct {
+	// Most is the size of the largest body of a request; without it, there is no limit.
+	Most declare.Size `yaml:"most" example:"100MiB"`
 }
 
 // addresses are one or several.

@@ -18,6 +18,7 @@ import (
 	"sundry/cache/far"
 	"sundry/metrics/words"
 	"sundry/proxy"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/guard"
 )
 
@@ -227,14 +228,8 @@ func (b Size) String() string {
 }
 
 func parseSize(s string) (Size, error) {
-	number, unit := s, 1.0
-	for suffix, u := range map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
-		if rest, ok := strings.CutSuffix(s, suffix); ok {
-			number, unit = rest, u
-		}
-	}
-	v, err := parseFloat(strings.TrimSpace(number))
-	return Size(min(v*unit, 2*maxMemory)), err // NaN is below all bounds
+	v, err := declare.ParseSize(s)
+	return Size(min(v, 2*maxMemory)), err // NaN is below all bounds
 }
 
 func sizeRange(least int64) words.Text {

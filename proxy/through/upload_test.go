@@ -1,0 +1,85 @@
+package through
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestUploadsAreLimited: larger bodies get 413, be it that Content-Length says so, or that more bytes arrive. The API never takes the
+// beginning of one for the whole.
+func TestUploadsAreLimited(t *testing.T) {
+	t.Parallel()
+	const most = 100_000 // more than what arrives before the request is sent
+	for name, row := range map[string]struct {
+		length  int
+		chunked bool
+		want    int
+		asks    int64
+	}{
+		"the largest":          {most, false, 200, 1},
+		"the largest, chunked": {most, true, 200, 1},
+		"a byte more":          {most + 1, false, 413, 0},
+		"a byte more, chunked": {most + 1, true, 413, 1},
+		"none":                 {0, false, 200, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+				if n, err := io.Copy(io.Discard, r.Body); err == nil && n != int64(row.length) {
+					t.Errorf("the API takes %d bytes for the whole", n)
+				}
+			}, func(s *Settings) { s.Upload = most })
+			body := io.Reader(strings.NewReader(strings.Repeat("x", row.length)))
+			if row.chunked {
+				body = struct{ io.Reader }{body}
+			}
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://api.test/a", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := s.client.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			told, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != row.want {
+				t.Errorf("%d %s, %v", resp.StatusCode, told, err)
+			}
+			if row.want == 413 && !strings.Contains(string(told), "at most 100000 bytes") {
+				t.Errorf("%s", told)
+			}
+			if s.calls.Load() > row.asks {
+				t.Errorf("the API is asked %d times", s.calls.Load())
+			}
+		})
+	}
+}
+
+// TestALargeUploadIsRefusedBeforeItIsSent to a client that waits for 100 (RFC 9110, section 10.1.1).
+func TestALargeUploadIsRefusedBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	s := newWorld(t, func(http.ResponseWriter, *http.Request) {}, func(s *Settings) { s.Upload = 10 })
+	c, err := s.front.dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	fmt.Fprint(c, "PUT /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Fatal(resp, err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the connection goes on, though its next bytes may be the body: %v", err)
+	}
+	s.wantCalls(0)
+}
