@@ -19,6 +19,8 @@ type outerSpec struct {
 	Limit int `yaml:"limit" least:"1" most:"9" example:"3"`
 	// For is how long.
 	For declare.Duration `yaml:"for" example:"1h"`
+	// Size is how large.
+	Size declare.Size `yaml:"size" example:"100MiB"`
 	// Inner of the file.
 	Inner []innerSpec `yaml:"inner" one:"what" example:"[{a: b}]"`
 	// Mode is fast or slow.
@@ -40,7 +42,7 @@ func own(t *testing.T) (*Comments, *declare.Shape) {
 func TestDescriptions(t *testing.T) {
 	c, s := own(t)
 	want := map[string]string{
-		"name": "The path segment. `name` and `limit` are explained beside `inner`.", "limit": "`limit` bounds `for` | and <that>.", "for": "How long.",
+		"name": "The path segment. `name` and `limit` are explained beside `inner`.", "limit": "`limit` bounds `for` | and <that>.", "for": "How long.", "size": "How large.",
 		"inner": "Inner of the file.", "mode": "Fast or slow.",
 	}
 	for i := range s.Keys {
@@ -71,6 +73,7 @@ func TestSchemaOfAType(t *testing.T) {
 			"name": {"type": ["string", "number", "boolean"], "description": "The path segment. `+"`name` and `limit` are explained beside `inner`"+`."},
 			"limit": {"type": "integer", "minimum": 1, "maximum": 9, "description": "`+"`limit` bounds `for`"+` | and <that>."},
 			"for": {"anyOf": [{"type": "string", "pattern": "P"}, {"const": 0}], "description": "How long."},
+			"size": {"anyOf": [{"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)? *(KiB|MiB|GiB)?$"}, {"type": "integer", "minimum": 1}], "description": "How large."},
 			"inner": {"type": ["array", "null"], "items": {"$ref": "#/$defs/inner"}, "description": "Inner of the file."},
 			"mode": {"enum": ["fast", "slow"], "description": "Fast or slow."}}}`), &want)
 	pattern := got.(map[string]any)["properties"].(map[string]any)["for"].(map[string]any)["anyOf"].([]any)[0].(map[string]any)

@@ -116,8 +116,7 @@ func Value(s *declare.Shape) string {
 	}
 	what := strings.TrimPrefix(s.What, "a ")
 	what, _, _ = strings.Cut(what, " such as ")
-	what = strings.TrimSuffix(what, ",")
-	return what
+	return strings.TrimSuffix(what, ",")
 }
 
 // groups says which keys exclude each other.

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -100,7 +101,11 @@ func (s *Schemas) inline(shape *declare.Shape) Object {
 // scalar is the schema of a scalar. A text in a file may look like a number.
 func scalar(shape *declare.Shape) Object {
 	if shape.Pattern != "" {
-		return Object{"anyOf": []any{Object{"type": "string", "pattern": shape.Pattern}, Object{"const": 0}}}
+		number := Object{"const": 0}
+		if regexp.MustCompile(shape.Pattern).MatchString("1") {
+			number = Object{"type": "integer", "minimum": 1}
+		}
+		return Object{"anyOf": []any{Object{"type": "string", "pattern": shape.Pattern}, number}}
 	}
 	types := []any{"string", "number", "boolean"}
 	if !shape.Texts {
