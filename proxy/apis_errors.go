@@ -41,7 +41,7 @@ func failureOfAPI(f *through.Failure) *failure {
 		out.message = words.Say("the origin is not asked: "+f.Err.Error(), "不会询问源站：回放时没有网络")
 	case f.Status == http.StatusNotImplemented:
 		out.errorType, out.message = typeMethod, words.Say(f.Err.Error(), "不转发这个方法；请使用 TRACE 和 CONNECT 以外的方法")
-	case f.Status == http.StatusBadRequest, errors.As(f.Err, new(*through.UploadError)):
+	case f.Status == http.StatusBadRequest, f.Status == http.StatusRequestEntityTooLarge:
 		out.errorType, out.message = typeInvalid, words.Of(f.Err, words.Name(f.Err.Error()))
 	case errors.Is(f.Err, through.ErrOnlyIfCached):
 		out.message = words.Say(f.Err.Error(), "没有保存能回答这个请求的响应，而它只要已保存的（only-if-cached）")

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -162,5 +163,36 @@ func TestStandInsOverTheLimitAreSampledInTheLog(t *testing.T) {
 	}
 	if n := a.counted(t, "sundry_rate_limited_total")[""]; n != 0 {
 		t.Errorf("%v refusals are counted", n)
+	}
+}
+
+// TestALargeUploadIsAnError in the format of the other errors, in both languages.
+func TestALargeUploadIsAnError(t *testing.T) {
+	t.Parallel()
+	origin := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the origin is asked") }))
+	t.Cleanup(origin.Close)
+	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFront(t, map[string]string{"api": "version: 1\nname: api\nproxy: {to: '" + origin.URL + "', upload: {most: 1KiB}}\n"}, func(c *Config, _ *upstreams.Environment) {
+		c.Store, c.Dial = store, (&net.Dialer{}).DialContext
+		c.Calls = func(string, string) func(error, time.Duration) { return nil }
+	})
+	for language, want := range map[string]string{"en": "the body of the request is too large; expected at most 1024 bytes", "zh": "请求体过大；最多 1024 字节"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL+"/api/api/x", strings.NewReader(strings.Repeat("x", 1025)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Language", language)
+		resp, err := f.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(told), want) || !strings.Contains(string(told), typeInvalid) {
+			t.Errorf("%s: %d %s, %v", language, resp.StatusCode, told, err)
+		}
 	}
 }

@@ -1,11 +1,9 @@
 package through
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"sync"
@@ -29,8 +27,6 @@ type upload struct {
 	trailer http.Header // what the client has declared; net/http adds what comes at the end
 	control *http.ResponseController
 	pace    pace
-	most    int64  // how many more bytes may arrive
-	limit   int64  // of the whole body; 0 means none
 	began   []byte // has arrived and is not sent yet
 	err     error  // behind it
 	whole   bool   // all of it has arrived before the request is sent
@@ -40,16 +36,19 @@ type upload struct {
 }
 
 // receiveBody reads the beginning of the body, if there is one, and makes the request one with the rest. The caller calls release.
-// The error is ErrSlowUpload, an *UploadError, or net/http's.
+// The error is ErrSlowUpload, an *http.MaxBytesError, or another of net/http.
 func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	control := http.NewResponseController(&c.w)
-	u := &upload{ReadCloser: c.r.Body, trailer: c.r.Trailer, control: control, pace: pace{idle: c.Idle, rate: slowest}, most: cmp.Or(c.Upload, math.MaxInt64), limit: c.Upload, release: func() {}}
+	u := &upload{ReadCloser: c.r.Body, trailer: c.r.Trailer, control: control, pace: pace{idle: c.Idle, rate: slowest}, release: func() {}}
 	if c.r.ContentLength == 0 {
 		u.whole = true
 		return u, nil
 	}
-	if c.r.ContentLength > u.most {
-		return nil, &UploadError{c.Upload}
+	if c.Upload > 0 {
+		if c.r.ContentLength > c.Upload {
+			return nil, &http.MaxBytesError{Limit: c.Upload}
+		}
+		u.ReadCloser = http.MaxBytesReader(&c.w, u.ReadCloser, c.Upload)
 	}
 	_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
 	c.r = c.r.WithContext(ctx)     // net/http looks at the body of its own one for whether the next request lies behind it
@@ -85,21 +84,6 @@ func (u *upload) receive(buf []byte) error {
 // ErrSlowUpload means that a client sent the body of its request too slowly. It is no timeout of the origin.
 var ErrSlowUpload = errors.New("the body of the request arrives too slowly; expected at least 1 kB a second")
 
-// UploadError means that the body of a request is larger than the API takes.
-type UploadError struct {
-	Most int64 // in bytes
-}
-
-// Error implements error.
-func (e *UploadError) Error() string {
-	return e.Words().EN()
-}
-
-// Words implements words.Error.
-func (e *UploadError) Words() words.Text {
-	return words.Sayf("the body of the request is too large; expected at most %d bytes", "请求体过大；最多 %d 字节", e.Most)
-}
-
 // arrive reads what arrives next.
 func (u *upload) arrive(p []byte) (n int, err error) {
 	left := u.pace.left()
@@ -117,9 +101,6 @@ func (u *upload) arrive(p []byte) (n int, err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		u.slow.Store(true)
 		err = ErrSlowUpload
-	}
-	if u.most -= int64(n); u.most < 0 {
-		return 0, &UploadError{u.limit}
 	}
 	return n, err
 }
@@ -175,10 +156,11 @@ func (u *upload) drain() {
 func (c *call) failUpload(err error) {
 	c.w.Header()["Connection"] = []string{"close"} // where the next request begins is not known
 	c.w.Err = err
+	large, isLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
-	case errors.As(err, new(*UploadError)):
+	case isLarge:
 		_ = http.NewResponseController(&c.w).SetReadDeadline(time.Now().Add(restTime)) // net/http waits for the rest of the body
-		c.fail(http.StatusRequestEntityTooLarge, err)
+		c.fail(http.StatusRequestEntityTooLarge, words.Errorf("the body of the request is too large; expected at most %d bytes", "请求体过大；最多 %d 字节", large.Limit))
 	case errors.Is(err, ErrSlowUpload):
 		c.fail(http.StatusRequestTimeout, ErrSlowUpload)
 	case c.r.Context().Err() != nil, errors.Is(err, io.ErrUnexpectedEOF):

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestUploadsAreLimited: larger bodies get 413, be it that Content-Length says so, or that more bytes arrive. The API never takes the
-// beginning of one for the whole.
+// TestUploadsAreLimited sends bodies up to the limit and beyond, with and without Content-Length. Larger ones get 413, and the API never
+// takes a truncated one for complete.
 func TestUploadsAreLimited(t *testing.T) {
 	t.Parallel()
 	const most = 100_000 // more than what arrives before the request is sent
@@ -62,7 +62,7 @@ func TestUploadsAreLimited(t *testing.T) {
 	}
 }
 
-// TestALargeUploadIsRefusedBeforeItIsSent to a client that waits for 100 (RFC 9110, section 10.1.1).
+// TestALargeUploadIsRefusedBeforeItIsSent: a client that waits for 100 (RFC 9110, section 10.1.1) gets 413 instead.
 func TestALargeUploadIsRefusedBeforeItIsSent(t *testing.T) {
 	t.Parallel()
 	s := newWorld(t, func(http.ResponseWriter, *http.Request) {}, func(s *Settings) { s.Upload = 10 })
