@@ -44,8 +44,8 @@ func (l *Limit) Take(id ID, n int64) bool {
 	return true
 }
 
-// Share counts n units that another client has taken in the share of this one as well, and reports whether they are within it. Unshare
-// ends that.
+// Share counts n units that other clients have taken in the share of this client too, and reports whether they are within it. Unshare
+// removes them.
 func (l *Limit) Share(id ID, n int64) bool {
 	if l == nil {
 		return true

@@ -28,7 +28,7 @@ type Spool struct {
 	mu       sync.Mutex
 	memory   *clients.Limit // holds a unit for each segment but one; nil means that it holds none, or has ended
 	stored   []byte         // the complete body, which takes the place of the segments; see Settle
-	unread   func()         // is called once nobody reads stored any more; nil: it has been called, or there is none
+	unread   func()         // is called once, when stored has lost its last reader; nil means never, or already called
 	readers  int
 	changed  chan struct{} // closed once there is something new; nil: nobody waits
 	segments [][]byte      // from offset start on; behind the end of the last is what is being written
@@ -47,8 +47,8 @@ func NewSpool(window, ahead, length int64, memory *clients.Limit, client clients
 	return &Spool{window: max(window, segment), ahead: max(min(ahead, window), segment), expected: length, memory: memory, client: client}
 }
 
-// Hold adds a reader, who calls Release at the end. The memory of a closed spool without readers is no longer counted: a reader holds
-// it from before anything is written, not only once it reads.
+// Hold adds a reader, which must call Release at its end. The memory of a closed spool without readers no longer counts, so a reader must
+// hold the spool before it can be closed.
 func (s *Spool) Hold() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *Spool) Release() {
 	s.giveBack()
 }
 
-// giveBack gives the memory back once nobody needs the segments, and tells once nobody reads what is stored. The lock is held.
+// giveBack gives the memory back once nobody needs the segments, and calls unread once the stored body has no readers. The lock is held.
 func (s *Spool) giveBack() {
 	unread := s.ended && s.readers == 0
 	if s.stored != nil || unread {
@@ -77,8 +77,8 @@ func (s *Spool) giveBack() {
 }
 
 // Settle lets the readers go on with the complete body, which is stored now, instead of the segments: slow ones hold no
-// memory of the spool. Nothing is written any more. The caller counts the body's memory elsewhere until unread is called, which must not
-// use the spool: once it is closed and has no readers.
+// memory of the spool. Nothing is written any more. The body's memory no longer counts here. The
+// spool calls unread once, when it is closed and has no readers. unread must not use the spool.
 func (s *Spool) Settle(body []byte, unread func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

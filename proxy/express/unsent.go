@@ -57,7 +57,7 @@ func (u *Unsent) Hold(client clients.ID, body []byte) error {
 	return nil
 }
 
-// Release says that a client for which Hold returned nil has read the body.
+// Release ends one Hold that returned nil, of the same client and body.
 func (u *Unsent) Release(client clients.ID, body []byte) {
 	if u == nil || len(body) <= segment {
 		return
@@ -74,10 +74,10 @@ func (u *Unsent) Release(client clients.ID, body []byte) {
 	}
 }
 
-// unsentUnits is how many segments of a body are counted.
+// unsentUnits returns the number of segments of a body that count.
 func unsentUnits(body []byte) int64 { return int64(len(body)-1) / segment }
 
-// countDown takes one from a count, and reports whether none are left.
+// countDown reduces a count by one, and reports whether it was the last.
 func countDown[K comparable](counts map[K]int, k K) bool {
 	counts[k]--
 	if counts[k] > 0 {

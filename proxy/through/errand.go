@@ -285,8 +285,11 @@ func (e *errand) drop(o *web.Object, got *web.Response) {
 func (b *arrival) read() {
 	f := b.flight
 	defer func() { _ = b.resp.Body.Close() }() // read to its end, or given up
-	defer f.answer.spool.Close(errFlight)      // if it has not ended otherwise
-	defer b.flights.remove(f)                  // before its spool ends, which nobody may begin to read then
+	err := errFlight                           // remains only after a panic
+	defer func() {
+		b.flights.remove(f) // first: the memory of an ended spool counts only for clients that read it already
+		f.answer.spool.Close(err)
+	}()
 	if b.joins {
 		_, _ = f.answer.spool.Write(b.prefix.Body) // into memory
 	}
@@ -294,12 +297,10 @@ func (b *arrival) read() {
 	if b.keeps {
 		keep = func(body []byte) bool { return b.keep(f, body) }
 	}
-	err := b.copyBody(f.answer.spool, b.resp, keep, f.cancel)
+	err = b.copyBody(f.answer.spool, b.resp, keep, f.cancel)
 	if err == nil && b.unstored != nil {
 		b.countUnstored(*b.unstored)
 	}
-	b.flights.remove(f)
-	f.answer.spool.Close(err)
 }
 
 // isShort reports whether the body has as a rule come with its head.
@@ -368,7 +369,7 @@ func (b *arrival) keep(f *flight, body []byte) bool {
 	}
 	stored := e.put(e.key, o.With(body, part).In(e.variants))
 	if stored {
-		b.flights.remove(f) // later callers get what is stored, which counts for them
+		b.flights.remove(f) // later clients get the stored response, which counts in their own share
 	}
 	return stored
 }
@@ -378,8 +379,8 @@ var errIdle = errors.New("the body stands still")
 
 // copyBody reads a body to its end. One that stands still for longer than Idle, be it that nobody reads it, is given up.
 // Unless nil, keep is called with a complete body before anybody gets its last byte: a client that has it finds it stored; or with
-// nil, once the body is longer than Most. If keep reports that the body is stored, and there is memory for it in Unsent, readers go on with
-// that.
+// nil, once the body is longer than Most. If keep reports that the body is stored, and Unsent has memory for it, readers continue
+// with the stored body.
 func (c *call) copyBody(to *web.Spool, resp *http.Response, keep func(body []byte) bool, giveUp func()) error {
 	timer := time.AfterFunc(c.Idle, c.panics.Func(panics.Fill, func() {
 		to.Close(errIdle)

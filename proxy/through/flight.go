@@ -80,7 +80,7 @@ func (f *flight) enter() bool {
 	return true
 }
 
-// spool is where the body arrives; nil: the head is not known yet, or there is no such body.
+// spool returns the spool of the response. nil means that the header has not arrived, or that no body does.
 func (f *flight) spool() *web.Spool {
 	select {
 	case <-f.head:
@@ -133,7 +133,7 @@ func (f *flight) unkeep() {
 	f.endUnread()
 }
 
-// known ends the first part of the flight: from now on its readers hold the spool. No others join one whose response is not to be shared.
+// known publishes the answer of the flight and adds the flight's readers to its spool. Others do not join if the response must not be shared.
 func (s *flights) known(f *flight, a answer) {
 	if !a.shared {
 		s.remove(f)

@@ -179,12 +179,10 @@ func (c *call) gone() {
 var errCallerGone = fmt.Errorf("the caller has left: %w", http.ErrAbortHandler)
 
 // stream writes a body while it arrives, and returns up to where it came. Each time that there is nothing more for the
-// moment, what was written is sent. A client that is slower than its pace counts as gone.
+// moment, what was written is sent. A client that is slower than its pace counts as gone. The caller holds the spool.
 func (c *call) stream(s *web.Spool, from, n int64, p *pace) (at int64, err error) {
-	s.Hold()
-	defer s.Release()
 	control := http.NewResponseController(&c.w)
-	var stored []byte // counts for the client of the flight, and for each one that reads it
+	var stored []byte // counts in the share of the client that made the request, and of each that reads it
 	defer func() { c.Unsent.Release(c.client, stored) }()
 	for at = from; n < 0 || at < from+n; {
 		b, wait, err := s.Next(at)
