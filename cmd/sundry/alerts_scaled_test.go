@@ -18,6 +18,8 @@ type scale int64
 const (
 	// minutes are scaled to seconds. A day is 24 minutes.
 	minutes scale = 60
+	// halfMinutes are scaled to seconds. With the race detector, a scrape of several instances at once takes longer than minutes allow.
+	halfMinutes scale = 30
 	// hours are scaled to ten seconds, for the alerts that judge days.
 	hours scale = 360
 )

@@ -242,9 +242,9 @@ func (s *scene) judge() {
 }
 
 // TestIdleInstancesAlertNobody: four instances that nobody calls, each set up in another way, under a real Prometheus.
-// With SUNDRY_TEST_IDLE=10m the rules are as they are; without, they are scaled, for half a minute.
+// With SUNDRY_TEST_IDLE=10m the rules are as they are; without, they are scaled, for a minute.
 func TestIdleInstancesAlertNobody(t *testing.T) {
-	text, length, pace := readSample(t, "rules/sundry.yml"), 30*time.Second, 400*time.Millisecond
+	text, length, pace := readSample(t, "rules/sundry.yml"), time.Minute, 800*time.Millisecond
 	if given := os.Getenv("SUNDRY_TEST_IDLE"); given != "" {
 		var err error
 		if length, err = time.ParseDuration(given); err != nil {
@@ -253,7 +253,7 @@ func TestIdleInstancesAlertNobody(t *testing.T) {
 		pace = 15 * time.Second
 	} else {
 		longtest.Story(t)
-		text, _ = scaledRules(text, minutes)
+		text, _ = scaledRules(text, halfMinutes)
 	}
 	peertest.Program(t, "prometheus", "prometheus", "prometheus")
 	jobs := map[string][]string{}
