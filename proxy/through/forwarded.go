@@ -1,0 +1,92 @@
+package through
+
+import (
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"sundry/cache/web"
+)
+
+// heard is a request with the fields that go on to the origin, and by which its answer is stored: without those of its
+// connection, and without what others than trusted proxies say of where it comes from, or for what it was before: an origin
+// might believe it, and its answer is for all.
+func (h *Handler) heard(r *http.Request, trusted bool) *http.Request {
+	leftOut := func(name string, _ []string) bool { return !IsHeard(name, trusted) || isDisguised(name) }
+	if !web.HasConnectionFields(r.Header) && !hasField(r.Header, leftOut) {
+		return r
+	}
+	next := r.WithContext(r.Context())
+	next.Header = r.Header.Clone()
+	web.RemoveConnectionFields(next.Header)
+	maps.DeleteFunc(next.Header, leftOut)
+	return next
+}
+
+func hasField(h http.Header, which func(name string, lines []string) bool) bool {
+	for name, lines := range h {
+		if which(name, lines) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsHeard reports whether a request field of web.Routing goes on to the origin, and so selects a response.
+func IsHeard(name string, trusted bool) bool { return trusted || !isProxys(name) }
+
+// isProxys reports whether a request field is one that proxies set.
+func isProxys(name string) bool {
+	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || slices.Contains(addressFields[:], name) ||
+		web.IsRouting(name) && !strings.Contains(name, "Method")
+}
+
+// addressFields are the fields in which proxies and content delivery networks tell an origin the address of the client.
+var addressFields = [...]string{
+	"X-Real-Ip", "X-Client-Ip", "Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "X-Cluster-Client-Ip", "Fastly-Client-Ip",
+	"X-Azure-Clientip", "X-Azure-Socketip", "X-Proxyuser-Ip", "X-Appengine-User-Ip", "X-Envoy-External-Address",
+}
+
+// isDisguised reports whether a field may be taken for such a one: trusted proxies send none like it.
+func isDisguised(name string) bool {
+	plain, ok := web.Undisguised(name)
+	return ok && (isProxys(plain) || web.IsRouting(plain))
+}
+
+// forwarded is the header that goes on to the origin, of a request that is heard, with where it came through.
+func (c *call) forwarded() http.Header {
+	caller, h := c.r, c.r.Header.Clone()
+	if _, ok := h["User-Agent"]; !ok {
+		h["User-Agent"] = nil // or net/http adds its own
+	}
+	c.addVia(h, strings.TrimPrefix(caller.Proto, "HTTP/"))
+	if peer, _, err := net.SplitHostPort(caller.RemoteAddr); err == nil {
+		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], peer)
+	}
+	if id := c.LoopID(); id != "" {
+		h["Cdn-Loop"] = append(h["Cdn-Loop"], id)
+	}
+	if c.id != "" {
+		h["X-Request-Id"] = []string{c.id}
+	}
+	if c.upgrade != nil {
+		h["Connection"], h["Upgrade"] = []string{"Upgrade"}, c.upgrade
+	}
+	c.Request(h)
+	if c.upgrade != nil {
+		spellAsRFC(h)
+	}
+	return h
+}
+
+// via is what this service calls itself in Via.
+const via = "sundry"
+
+// addVia adds this service to the Via of a message that it received in a version of HTTP.
+func (h *Handler) addVia(to http.Header, version string) {
+	if !h.NoVia {
+		to["Via"] = append(slices.Clip(to["Via"]), version+" "+via)
+	}
+}
