@@ -35,7 +35,7 @@ func newAPILane(fields []string) *apiLane {
 	for _, name := range through.Deciding() {
 		a.deciding = append(a.deciding, slices.Index(fields, name))
 	}
-	for _, name := range slices.Concat(varyingFields(), web.Routing(), web.Credentials()) {
+	for _, name := range slices.Concat(varyingFields(), web.Routing(), web.Credentials(), []string{"Forwarded"}) {
 		a.selecting[name] = slices.Index(fields, name)
 	}
 	for _, name := range web.Credentials() {
@@ -58,6 +58,7 @@ type laneSelector struct {
 	q       *express.Request
 	handler *through.Handler
 	trusted bool // the request comes by a proxy whose word is believed
+	site    string
 	made    *web.Selector
 }
 
@@ -70,10 +71,11 @@ func (s *laneSelector) selects(o *web.Object) (yes, known bool) {
 	}
 	if s.made == nil {
 		routed := s.routed(s.q, s.trusted)
-		if len(o.Names) == 0 && len(routed) == 0 && (!o.ByDefault || !slices.ContainsFunc(s.credentials, s.q.Has)) {
+		if o.Site == s.site && len(o.Names) == 0 && len(routed) == 0 && (!o.ByDefault || !slices.ContainsFunc(s.credentials, s.q.Has)) {
 			return true, true
 		}
 		made := s.handler.Selector(&laneRequest{s.apiLane, s.q, s.trusted}, routed)
+		made.Site = s.site
 		s.made = &made
 	}
 	return s.made.Selects(o), true
@@ -88,7 +90,7 @@ type laneRequest struct {
 
 // Lines implements web.Fields.
 func (r *laneRequest) Lines(name string) []string {
-	if web.IsRouting(name) && !through.IsHeard(name, r.trusted) {
+	if !through.IsHeard(name, r.trusted) {
 		return nil
 	}
 	return r.q.Lines(r.selecting[name])
@@ -104,6 +106,15 @@ func (a *apiLane) routed(q *express.Request, trusted bool) (names []string) {
 	return names
 }
 
+// siteOf returns the site of a request.
+func (a *apiLane) siteOf(h *through.Handler, q *express.Request, trusted bool) string {
+	var proxys web.Fields
+	if trusted {
+		proxys = &laneRequest{a, q, trusted}
+	}
+	return h.Site(q.Host, false, proxys)
+}
+
 // answerAPI answers what lies ready of an API, by the same rules as serveThrough. Such answers do not count against the rate limit.
 func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *express.Response) bool {
 	id := now.settings.LoopID
@@ -115,7 +126,7 @@ func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *e
 		return false
 	}
 	trusted := isTrusted(q.Peer, now.settings.Trusted)
-	selector := laneSelector{apiLane: l.apis, q: q, handler: rt.handler, trusted: trusted}
+	selector := laneSelector{apiLane: l.apis, q: q, handler: rt.handler, trusted: trusted, site: l.apis.siteOf(rt.handler, q, trusted)}
 	head, body, res, ok := rt.handler.Ready(r.Buf, target, selector.selects, q.Arrived)
 	if !ok || !l.skipsLog(now.settings.HitSample) {
 		return false

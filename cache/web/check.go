@@ -74,6 +74,9 @@ func (o *Object) checkNames(rules *Rules) error {
 			names = append(names, name)
 		}
 	}
+	if !httpguts.ValidHeaderFieldValue(o.Site) {
+		return fmt.Errorf("shared object with an invalid site %q", o.Site)
+	}
 	if slices.Sort(names); err != nil || !slices.Equal(o.Names, names) {
 		return fmt.Errorf("shared object that is selected by %d names, of %d", len(o.Names), len(names))
 	}

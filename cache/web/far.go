@@ -41,7 +41,7 @@ const (
 	// farTime is for how long they do at most: as long as purges are remembered.
 	farTime = 24 * time.Hour
 	// farVersion is the first byte of an object's value, farGone that of one that says that the URI was purged.
-	farVersion = 3
+	farVersion = 4
 	farGone    = 2
 )
 
@@ -61,6 +61,7 @@ type shared struct {
 	Names      []string            `json:"names,omitempty"`
 	Elsewhere  bool                `json:"elsewhere,omitempty"` // see Part
 	Selected   map[string]string   `json:"selected,omitempty"`
+	Site       string              `json:"site,omitempty"`
 	Tags       []string            `json:"tags,omitempty"`
 	Generation uint64              `json:"generation"`
 	Origin     string              `json:"origin,omitempty"`
@@ -72,7 +73,7 @@ type shared struct {
 func encode(o *Object) ([]byte, error) {
 	header, octets := textual(o.Header)
 	head, err := json.Marshal(&shared{
-		Status: o.Status, Header: header, Octets: octets, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected,
+		Status: o.Status, Header: header, Octets: octets, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected, Site: o.Site,
 		Elsewhere: o.Part != nil && o.Part.Elsewhere, Tags: o.Tags, Generation: o.generation, Origin: o.origin, Lifetime: &o.Lifetime,
 	})
 	if err != nil {
@@ -143,7 +144,7 @@ func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, 
 	if s.Lifetime != nil {
 		t.Lifetime = max(0, min(t.Lifetime, *s.Lifetime))
 	}
-	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Tags: s.Tags, origin: s.Origin, generation: s.Generation}
+	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Site: s.Site, Body: body, Tags: s.Tags, origin: s.Origin, generation: s.Generation}
 	o.selecting = o.keyFor(o.Names)
 	if part, ok := StoredPart(r.Header, int64(len(body))); ok && r.Status == http.StatusPartialContent {
 		part.Elsewhere = s.Elsewhere
@@ -186,7 +187,7 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 	}
 	o.client = request.Client
 	v = s.found(key, s.ofGeneration(key, v, o), o, known)
-	if !request.Selects(o) && len(o.Names) > 0 {
+	if !request.Selects(o) && o.selecting != "" {
 		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, request.keyOf(o.Names)), rules, now); o != nil {
 			o.client = request.Client
 			v = s.found(key, v, o, known)
@@ -363,7 +364,7 @@ func (s *Store) share(key string, o *Object) {
 		}
 		return b, min(farTime, max(o.Left(time.Now()), 0)+max(o.IfError, o.WhileRevalidate, staleTime))
 	}
-	if len(o.Names) > 0 {
+	if o.selecting != "" {
 		s.Far.Set(s.variantKey(key, o.generation, o.selecting), o.Requested, o.Part != nil, true, o.Weight(), value)
 	}
 	s.Far.Set(s.farKey(key), o.Requested, o.Part != nil, true, o.Weight(), value)

@@ -19,13 +19,15 @@ type Object struct {
 	// Names are the request fields that select it. Selected are the values of those that its request had: normalised, or as a digest.
 	Names    []string
 	Selected map[string]string
-	Body     []byte
+	// Site is that of the request (see Selector): only requests with the same select it.
+	Site string
+	Body []byte
 	// Part is what of the whole the body is; nil: all of it.
 	Part *Part
 	Tags []string
 	// Made is what who serves it makes of it, once.
 	Made atomic.Value
-	// selecting is the key of Selected.
+	// selecting is the key of Site and Selected.
 	selecting string
 	// client is the one whose request stored it here.
 	client clients.ID
@@ -68,7 +70,7 @@ func (o *Object) Rests(now time.Time) bool {
 
 // clone is a copy that may be changed until it is stored.
 func (o *Object) clone() *Object {
-	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Body: o.Body, Part: o.Part, Tags: o.Tags, selecting: o.selecting, client: o.client, origin: o.origin, generation: o.generation}
+	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Site: o.Site, Body: o.Body, Part: o.Part, Tags: o.Tags, selecting: o.selecting, client: o.client, origin: o.origin, generation: o.generation}
 }
 
 // With is the object with its body, which is a part of the whole unless that is nil. A whole one says how long it is.
@@ -134,7 +136,7 @@ func asInJSON(text string) string { return string([]rune(text)) }
 // NewObject makes the object of a response to a request, whose header it takes over, without what may not be kept.
 func NewObject(r *Response, t *Terms, request *Selector, rules *Rules) *Object {
 	names, _ := varyFields(r.Header, rules.Ignored) // with an error it is not storable
-	o := &Object{Response: *r, Terms: *t, Names: withRouting(names, request.routed), client: request.Client, origin: rules.Origin}
+	o := &Object{Response: *r, Terms: *t, Names: withRouting(names, request.routed), Site: request.Site, client: request.Client, origin: rules.Origin}
 	RemoveConnectionFields(o.Header)
 	delete(o.Header, "Age")
 	o.Selected = request.selected(o.Names)
@@ -150,7 +152,7 @@ func NewObject(r *Response, t *Terms, request *Selector, rules *Rules) *Object {
 
 // keyFor returns the key of the request for which the object was sent.
 func (o *Object) keyFor(names []string) string {
-	return selectingKey(names, func(name string) (string, bool) {
+	return selectingKey(o.Site, names, func(name string) (string, bool) {
 		text, ok := o.Selected[name]
 		return text, ok
 	})
@@ -163,7 +165,7 @@ func (o *Object) covers(other *Object) bool {
 			return false
 		}
 	}
-	return other.keyFor(o.Names) == o.selecting
+	return other.keyFor(o.Names) == o.selecting // which includes the site
 }
 
 // Tag is its entity tag; "": it has none.
@@ -248,14 +250,20 @@ func (v Variants) Tagged(tag string, request *Selector) *Object {
 }
 
 // mayGet reports whether an origin may name a variant for a request that does not select it. It must be complete, and have a strong and
-// short ETag: a weak one is often that of each coding. Many origins compare ETags before they choose a coding, so that must be the same.
+// short ETag: a weak one is often that of each coding. Many origins compare ETags before they choose a coding or write links, so the coding,
+// the site and the fields of routing must be the same.
 func (s *Selector) mayGet(o *Object) bool {
 	const coding, longest = "Accept-Encoding", 200
-	return o.Part == nil && isStrong(o.Tag()) && len(o.Tag()) <= longest && (!slices.Contains(o.Names, coding) || s.agrees(o, coding))
+	another := func(name string) bool { return (name == coding || IsRouting(name)) && !s.agrees(o, name) }
+	return o.Part == nil && isStrong(o.Tag()) && len(o.Tag()) <= longest && o.Site == s.Site && containsAll(o.Names, s.routed) &&
+		!slices.ContainsFunc(o.Names, another)
 }
 
-// With is the variants with one more, in the place of those that it replaces: at most that many, and at most that many bytes, unless the
-// new one alone has more.
+// mostSites is how many times as many variants as of one site there are of all.
+const mostSites = 20
+
+// With is the variants with one more, in the place of those that it replaces: at most that many of a site, and at most that many bytes,
+// unless the new one alone has more.
 func (v Variants) With(o *Object, most int, bytes int64) Variants {
 	next := Variants{o}
 	for _, old := range v {
@@ -263,11 +271,16 @@ func (v Variants) With(o *Object, most int, bytes int64) Variants {
 			next = append(next, old)
 		}
 	}
-	for len(next) > most {
-		next = next.evict(func(*Object) int { return 1 })
+	one := func(*Object) int { return 1 }
+	ofSite := func(old *Object) bool { return old.Site == o.Site }
+	for next.count(ofSite) > most {
+		next = next.evict(ofSite, one)
+	}
+	for len(next) > most*mostSites {
+		next = next.evict(all, one)
 	}
 	for len(next) > 1 && int64(next.Weight()) > bytes {
-		next = next.evict((*Object).Weight)
+		next = next.evict(all, (*Object).Weight)
 	}
 	return next
 }
@@ -277,16 +290,29 @@ func (o *Object) replaces(old *Object) bool {
 	return slices.Equal(old.Names, o.Names) && old.selecting == o.selecting && (o.Part == nil || old.Part != nil && o.Part.contains(old.Part.Range))
 }
 
-// evict removes, except for the first one, the oldest object of the client whose objects have the largest size: no client takes away
-// what others have requested by many requests of its own.
-func (v Variants) evict(size func(*Object) int) Variants {
+func all(*Object) bool { return true }
+
+func (v Variants) count(among func(*Object) bool) (n int) {
+	for _, o := range v {
+		if among(o) {
+			n++
+		}
+	}
+	return n
+}
+
+// evict removes, except for the first one, one of some objects: the oldest of the client whose objects among them have the largest size. So
+// no client takes away what others have requested by many requests of its own. There are at least two of them.
+func (v Variants) evict(among func(*Object) bool, size func(*Object) int) Variants {
 	sizes := map[clients.ID]int{}
 	for _, o := range v {
-		sizes[o.client] += size(o)
+		if among(o) {
+			sizes[o.client] += size(o)
+		}
 	}
-	last := len(v) - 1
-	for i := last - 1; i > 0; i-- {
-		if sizes[v[i].client] > sizes[v[last].client] {
+	last := 0
+	for i := len(v) - 1; i > 0; i-- {
+		if among(v[i]) && (last == 0 || sizes[v[i].client] > sizes[v[last].client]) {
 			last = i
 		}
 	}

@@ -22,9 +22,9 @@ import (
 
 const (
 	// restartMagic begins the file: its family, and the version of its layout.
-	restartMagic   = restartFamily + "2\n"
+	restartMagic   = restartFamily + "3\n"
 	restartFamily  = "sundry web "
-	restartVersion = 2
+	restartVersion = 3
 	// mostKey is the size in bytes of the largest key that is read: servers accept URLs of 64 KiB, of which each byte may be escaped.
 	mostKey = 256 << 10
 	// mostBody is the size in bytes of the largest body that a declaration permits.

@@ -159,7 +159,7 @@ func (s *Store) Drop(key string, o *Object, at time.Time) {
 		return
 	}
 	s.shareGone(s.farKey(key), at)
-	if len(o.Names) > 0 {
+	if o.selecting != "" {
 		s.shareGone(s.variantKey(key, o.generation, o.selecting), at)
 	}
 }

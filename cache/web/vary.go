@@ -56,11 +56,17 @@ type header http.Header
 
 func (h header) Lines(name string) []string { return h[name] }
 
+// FieldsOf returns the fields of a request.
+func FieldsOf(request http.Header) Fields { return header(request) }
+
 // Selector tells which stored responses a request selects (RFC 9111, section 4.1). It computes the value of each field and the key of
 // each list of names once, whatever the number of variants. It is safe for concurrent use and must not be copied after its first use.
 type Selector struct {
 	// Client sends the request.
 	Client clients.ID
+	// Site is what the origin is told of the address at which the client reached the API, for example https://example.org; "" means that
+	// it is told nothing. A response may have links there, or be another one at another address.
+	Site string
 
 	fields Fields
 	routed []string // fields of routing that the request has
@@ -100,10 +106,10 @@ func (s *Selector) Selects(o *Object) bool {
 	return s.allows(o) && (len(o.Names) == 0 || s.keyOf(o.Names) == o.selecting)
 }
 
-// allows reports whether the request may get a response that is selected by its fields: not what is fresh by a default alone if it has
-// credentials, and not what was sent to a request without its fields of routing.
+// allows reports whether the request may get a response that is selected by its fields: not one of another site, not what is fresh by a
+// default alone if it has credentials, and not what was sent to a request without its fields of routing.
 func (s *Selector) allows(o *Object) bool {
-	return (!o.ByDefault || !s.rules.hasCredentials(s.fields)) && containsAll(o.Names, s.routed)
+	return o.Site == s.Site && (!o.ByDefault || !s.rules.hasCredentials(s.fields)) && containsAll(o.Names, s.routed)
 }
 
 func containsAll(names, wanted []string) bool {
@@ -127,18 +133,22 @@ func (s *Selector) keyOf(names []string) string {
 	if s.keys == nil {
 		s.keys = s.room.keys[:0]
 	}
-	key := selectingKey(names, s.valueOf)
+	key := selectingKey(s.Site, names, s.valueOf)
 	s.keys = append(s.keys, varyKey{names, key})
 	return key
 }
 
-// selectingKey joins the values of fields. Requests with the same key select the same response. An absent field and an empty one are
-// different. Neither names nor values have line breaks.
-func selectingKey(names []string, value func(name string) (text string, ok bool)) string {
+// selectingKey joins a site and the values of fields. Requests with the same key select the same response. An absent field and an empty
+// one are different. Sites, names and values have no line breaks, and sites have a colon, which names do not.
+func selectingKey(site string, names []string, value func(name string) (text string, ok bool)) string {
 	if len(names) == 0 {
-		return ""
+		return site
 	}
 	var b strings.Builder
+	if site != "" {
+		b.WriteString(site)
+		b.WriteByte('\n')
+	}
 	for _, name := range names {
 		b.WriteString(name)
 		if text, ok := value(name); ok {

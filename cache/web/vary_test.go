@@ -220,3 +220,59 @@ func TestSelectionIsLinear(t *testing.T) {
 		}
 	}
 }
+
+// TestSites keep responses apart: those for requests with another site are neither selected, nor replaced, nor named by the origin.
+func TestSites(t *testing.T) {
+	const one, other = "https://a.example", "http://a.example"
+	sent := func(site, tag string, names ...string) *Object {
+		s := &Selector{Site: site, fields: header(fields("Accept-Encoding: gzip"))}
+		response := fields("Etag: "+tag, "Vary: "+strings.Join(names, ","))
+		return NewObject(&Response{Status: http.StatusOK, Header: response}, &Terms{}, s, &usualRules)
+	}
+	for _, names := range [][]string{nil, {"Accept-Encoding"}} {
+		v := Variants{}.With(sent(one, `"1"`, names...), 10, 1<<20).With(sent(other, `"2"`, names...), 10, 1<<20)
+		if len(v) != 2 || v[0].covers(v[1]) || v[1].covers(v[0]) {
+			t.Fatalf("%q: one takes the place of the other: %d are there", names, len(v))
+		}
+		for site, want := range map[string]*Object{one: v[1], other: v[0], "": nil, "https://b.example": nil} {
+			s := &Selector{Site: site, fields: header(fields("Accept-Encoding: gzip"))}
+			if got := v.Select(s, true); got != want {
+				t.Errorf("%q: %s selects that of %v", names, site, got)
+			}
+			var tags []string
+			if want != nil {
+				tags = []string{want.Tag()}
+			}
+			if got := v.Tags(s); !slices.Equal(got, tags) {
+				t.Errorf("%q: the origin may name %q for %s, want %q", names, got, site, tags)
+			}
+			if got := v.Tagged(v[1].Tag(), s); got != nil && site != one {
+				t.Errorf("%q: the origin names the response of another site for %s", names, site)
+			}
+		}
+	}
+}
+
+// TestVariantsOfSites: each site has as many as are allowed, and no client takes the place of others by names that it makes up.
+func TestVariantsOfSites(t *testing.T) {
+	const most = 3
+	variant := func(site string, language int, client clients.ID) *Object {
+		s := &Selector{Site: site, Client: client, key: new([KeyBytes]byte), fields: header(fields(fmt.Sprint("X-A: ", language)))}
+		return NewObject(&Response{Status: http.StatusOK, Header: fields("Vary: X-A")}, &Terms{}, s, &usualRules)
+	}
+	of := func(site string) func(*Object) bool { return func(o *Object) bool { return o.Site == site } }
+	var v Variants
+	for i := range most + 1 {
+		v = v.With(variant("http://a", i, clients.ID(1)), most, 1<<30)
+		v = v.With(variant("http://b", i, clients.ID(1)), most, 1<<30)
+	}
+	if a, b := v.count(of("http://a")), v.count(of("http://b")); a != most || b != most {
+		t.Errorf("%d and %d variants of two sites, want %d of each", a, b, most)
+	}
+	for i := range 5 * most * mostSites {
+		v = v.With(variant(fmt.Sprint("http://", i), 0, clients.ID(2)), most, 1<<30)
+	}
+	if len(v) != most*mostSites || v.count(of("http://a")) != most || v.count(of("http://b")) != most {
+		t.Errorf("%d variants, of which %d and %d are of others than the client that makes up names", len(v), v.count(of("http://a")), v.count(of("http://b")))
+	}
+}

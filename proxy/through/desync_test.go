@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,14 +28,18 @@ import (
 // gullible is an origin that takes a request for what any of its fields says that it is, and says nothing of it in Vary.
 func gullible(w http.ResponseWriter, r *http.Request) {
 	method, host, target := r.Method, r.Host, r.RequestURI
-	for name, lines := range r.Header {
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		lines := r.Header[name]
 		switch {
 		case strings.Contains(name, "Method"):
 			method = lines[0]
 		case strings.Contains(name, "Url"), strings.Contains(name, "Uri"), strings.Contains(name, "Path"), strings.Contains(name, "Prefix"):
 			target = lines[0]
 		case strings.HasPrefix(name, "X-Forwarded-") && name != "X-Forwarded-For", strings.Contains(name, "Host"), name == "X-Url-Scheme", name == "Front-End-Https":
-			host = lines[0]
+			host += " " + lines[0]
+		case name == "Forwarded":
+			s := toldIn(first(lines))
+			host += " " + s.scheme + " " + s.host
 		}
 	}
 	body, _ := io.ReadAll(r.Body)
@@ -115,8 +120,9 @@ type front struct {
 	handler      *Handler
 }
 
-// newFront serves an origin over real connections. trusted: as if all came by a proxy that is believed.
-func newFront(t *testing.T, back net.Listener, keepAlive, trusted bool) *front {
+// newFront serves an origin over real connections. trusted: as if all came by a proxy that is believed. Unless caller, the origin gets
+// its own address as Host, else that of each request.
+func newFront(t *testing.T, back net.Listener, keepAlive, trusted, caller bool) *front {
 	t.Helper()
 	origin := back.Addr().String()
 	h := newHandler(t, origin, keepAlive, (&net.Dialer{}).DialContext, func(s *Settings) {
@@ -125,6 +131,9 @@ func newFront(t *testing.T, back net.Listener, keepAlive, trusted bool) *front {
 			s.Client = func(*http.Request) (client clients.ID, trusted bool) { return clients.Nobody, true }
 		}
 	})
+	if caller {
+		h.origin.targets[0].Sent = ""
+	}
 	server := httptest.NewUnstartedServer(h)
 	server.Config.ErrorLog = silent
 	server.Start()
@@ -175,19 +184,22 @@ func victim(t *testing.T, addr, host, path string, lines ...string) string {
 }
 
 // TestAttacksPoisonNothing: whatever others have sent before, a plain request gets what the origin answers to one. By
-// themselves, from a proxy that is believed, and with nginx in front.
+// themselves, from a proxy that is believed, and with nginx in front; with the origin's own name as Host, and with that of the caller.
 func TestAttacksPoisonNothing(t *testing.T) {
 	t.Parallel()
-	for name, trusted := range map[string]bool{"by itself": false, "by a trusted proxy": true, "nginx": true} {
+	for name, row := range map[string]struct{ trusted, caller, nginx bool }{
+		"by itself": {}, "by a trusted proxy": {trusted: true}, "nginx": {trusted: true, nginx: true},
+		"host: caller": {caller: true}, "host: caller, by a trusted proxy": {trusted: true, caller: true}, "host: caller, nginx": {trusted: true, caller: true, nginx: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var nginx string
-			if name == "nginx" {
+			if row.nginx {
 				nginx = peertest.Program(t, "nginx", "nginx-light", "nginx")
 			}
 			origin := httptest.NewServer(http.HandlerFunc(gullible))
 			t.Cleanup(origin.Close)
-			f := newFront(t, origin.Listener, true, trusted)
+			f := newFront(t, origin.Listener, true, row.trusted, row.caller)
 			if nginx != "" {
 				f.addr = startNginx(t, nginx, f.addr)
 			}
@@ -195,17 +207,21 @@ func TestAttacksPoisonNothing(t *testing.T) {
 			for name, text := range attacks() {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					f.attack(t, text, fmt.Sprint("/a/", n.Add(1)))
+					f.attack(t, text, fmt.Sprint("/a/", n.Add(1)), row.caller)
 				})
 			}
 		})
 	}
 }
 
-func (f *front) attack(t *testing.T, text, path string) {
+func (f *front) attack(t *testing.T, text, path string, caller bool) {
+	host, told := f.origin, []string{"X-Forwarded-Host: api.test", "X-Forwarded-Proto: http", "Forwarded: for=127.0.0.1;host=api.test;proto=http"}
+	if caller {
+		host = "api.test"
+	}
 	got := send(t, f.addr, fmt.Sprintf(text, path), awhile)
 	for _, lines := range [][]string{nil, nil, {"Accept-Language: fr"}, {"Accept-Language: en;q=0.5"}, {"X-Tenant: a, b"}, {"Accept: text/html;level=A"}} {
-		want := victim(t, f.origin, f.origin, path, lines...)
+		want := victim(t, f.origin, host, path, append(lines, told...)...)
 		if answer := victim(t, f.addr, "api.test", path, lines...); answer != want {
 			t.Errorf("after\n%s\n%s\na victim gets %s instead of %s", text, got, answer, want)
 		}
@@ -354,7 +370,7 @@ func splitOrigin(t *testing.T, method, text string) {
 			}()
 		}
 	}()
-	f := newFront(t, l, true, false)
+	f := newFront(t, l, true, false, false)
 	got := send(t, f.addr, method+" /split HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", time.Minute)
 	if strings.Contains(got, "\r\nSet-Cookie:") || strings.Contains(got, " 101 ") ||
 		strings.Contains(text, "gzip, chunked") && !strings.Contains(got, " 502 ") {

@@ -261,7 +261,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
 	a.spool = e.newSpool(resp, a.shared)
 	if k := e.flightKey(); a.shared || k.isForAll() && !e.q.IsDisguised(got.Header, &e.Rules) {
-		e.markers.set(e.key, k.credentials, !a.shared, got.Received)
+		e.markers.set(e.key+e.selector.Site, k.credentials, !a.shared, got.Received)
 	}
 	return a, b
 }

@@ -23,10 +23,10 @@ type flight struct {
 	kept    bool // it goes on without readers
 }
 
-// flightKey says what a flight is for: a URI, a part of it, and for one caller alone, or those who have credentials.
+// flightKey says what a flight is for: a URI, a site, a part, and for one caller alone, or those who have credentials.
 type flightKey struct {
-	key, ranged, ifRange, caller string
-	credentials                  bool
+	key, site, ranged, ifRange, caller string
+	credentials                        bool
 }
 
 // isForAll reports whether what a flight brings tells what others would get who ask for no part.

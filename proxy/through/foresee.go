@@ -26,7 +26,7 @@ type Foreseen struct {
 	Unstored words.Text
 }
 
-// Foresee says what Serve would do with a GET.
+// Foresee says what Serve would do with a GET. One without a Host is taken for one with that of the newest stored response.
 func (h *Handler) Foresee(r *http.Request) Foreseen {
 	passed := upgradeOf(r) != nil || web.Preconditions(r.Header)
 	_, trusted := h.Client(r)
@@ -38,6 +38,10 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 		return f
 	}
 	selector := h.store.Selector(r.Header, &h.Rules)
+	selector.Site = h.siteOf(r, trusted)
+	if stored := h.store.Get(f.Key); r.Host == "" && len(stored) > 0 {
+		selector.Site = stored[0].Site
+	}
 	f.Variants = h.store.Find(r.Context(), f.Key, &selector, &h.Rules, now)
 	f.Selected = f.Variants.Select(&selector, h.Rules.Languages)
 	switch {
@@ -51,7 +55,7 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 		f.Status.Fwd = "vary-miss"
 	default:
 		f.Status.Fwd = "uri-miss"
-		if h.markers.has(f.Key, h.Rules.HasCredentials(r.Header), now) {
+		if h.markers.has(f.Key+selector.Site, h.Rules.HasCredentials(r.Header), now) {
 			f.Status.Detail = "unshared"
 		}
 	}

@@ -78,7 +78,7 @@ func TestForeseeWhereTheOriginFails(t *testing.T) {
 		status = http.StatusServiceUnavailable
 		time.Sleep(5 * time.Second)
 		for _, want := range []string{"sundry; fwd=stale", "sundry; hit; ttl=-4; detail=memory"} {
-			r, _ := http.NewRequest(http.MethodGet, "http://x.test/a", nil)
+			r, _ := http.NewRequest(http.MethodGet, "http://api.test/a", nil)
 			if got := s.h.Foresee(r).Status.String(); got != want {
 				t.Errorf("foretold %s, want %s", got, want)
 			}

@@ -2,7 +2,6 @@ package through
 
 import (
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,9 +61,7 @@ func (c *call) forwarded() http.Header {
 		h["User-Agent"] = nil // or net/http adds its own
 	}
 	c.addVia(h, strings.TrimPrefix(caller.Proto, "HTTP/"))
-	if peer, _, err := net.SplitHostPort(caller.RemoteAddr); err == nil {
-		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], peer)
-	}
+	c.tellSite(h)
 	if id := c.LoopID(); id != "" {
 		h["Cdn-Loop"] = append(h["Cdn-Loop"], id)
 	}

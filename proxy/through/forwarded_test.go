@@ -12,31 +12,41 @@ import (
 	"sundry/cache/clients"
 )
 
-// TestWhereARequestComesFrom is told by trusted proxies alone, and what the origin makes of it is for those that say the same.
+// TestWhereARequestComesFrom is told by trusted proxies alone, and what the origin makes of it is for those that say the same. What others
+// say is replaced by what is known.
 func TestWhereARequestComesFrom(t *testing.T) {
-	for trusted, want := range map[bool]string{false: "[127.0.0.1]", true: "[192.0.2.7 127.0.0.1] a.example https 192.0.2.8 for=192.0.2.9 192.0.2.10 http"} {
-		s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=60")
-			var told []string
-			for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "True-Client-Ip", "X-Scheme"} {
-				told = append(told, r.Header[name]...)
+	fields := []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "Forwarded", "X-Real-Ip", "True-Client-Ip", "X-Scheme"}
+	for trusted, want := range map[bool]string{
+		false: `|api.test|http|/api/x|for=unknown;host="api.test";proto=http|||`,
+		true:  `192.0.2.7|a.example|https|/outer/api/x|for=192.0.2.7;host="a.example";proto=https|192.0.2.8|192.0.2.10|http`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				var told []string
+				for _, name := range fields {
+					told = append(told, strings.Join(r.Header[name], ","))
+				}
+				fmt.Fprint(w, strings.Join(told, "|"))
+			}, func(s *Settings) {
+				s.Prefix = "/api/x"
+				s.Client = func(*http.Request) (clients.ID, bool) { return clients.Nobody, trusted }
+			})
+			s.h.Name = "x"
+			a := s.get("/api/x/", "X-Forwarded-For: 192.0.2.7", "X-Forwarded-Host: a.example", "X-Forwarded-Proto: https", "X-Forwarded-Prefix: /outer/", "Forwarded: for=192.0.2.9;host=b.example",
+				"X-Real-IP: 192.0.2.8", "True-Client-IP: 192.0.2.10", "X-Scheme: http")
+			if a.body != want {
+				t.Errorf("trusted %v:\n%s, want\n%s", trusted, a.body, want)
 			}
-			fmt.Fprint(w, strings.TrimSpace(fmt.Sprint(r.Header["X-Forwarded-For"], " ", strings.Join(told, " "))))
-		}, func(s *Settings) {
-			s.Client = func(*http.Request) (clients.ID, bool) { return clients.Nobody, trusted }
+			if got, plain := s.get("/api/x/").body, `|api.test|http|/api/x|for=unknown;host="api.test";proto=http|||`; got != plain {
+				t.Errorf("trusted %v:\n%s to who says nothing, want\n%s", trusted, got, plain)
+			}
+			calls := int64(1)
+			if trusted {
+				calls = 2
+			}
+			s.wantCalls(calls)
 		})
-		told := []string{"X-Forwarded-For: 192.0.2.7", "X-Forwarded-Host: a.example", "X-Forwarded-Proto: https", "X-Real-IP: 192.0.2.8", "Forwarded: for=192.0.2.9", "True-Client-IP: 192.0.2.10", "X-Scheme: http"}
-		if _, got := s.get("/", told...); got != want {
-			t.Errorf("trusted %v: %q, want %q", trusted, got, want)
-		}
-		if _, got := s.get("/"); got != "[127.0.0.1]" {
-			t.Errorf("trusted %v: %q to who says nothing", trusted, got)
-		}
-		calls := int64(1)
-		if trusted {
-			calls = 2
-		}
-		s.wantCalls(calls)
 	}
 }
 

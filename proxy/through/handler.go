@@ -76,6 +76,7 @@ type Handler struct {
 	markers *markers
 	log     *slog.Logger
 	panics  *panics.Catcher
+	tells   tells
 	now     func() time.Time
 	moved   atomic.Bool // see Moved
 	first   firstResponses
@@ -98,7 +99,7 @@ func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *pani
 	if s.Ended == nil {
 		s.Ended = func(net.Conn) {}
 	}
-	return &Handler{Settings: s, origin: origin, store: store, markers: newMarkers(), log: log, panics: p, now: time.Now}
+	return &Handler{Settings: s, origin: origin, store: store, markers: newMarkers(), log: log, panics: p, tells: tellsOf(&s, origin), now: time.Now}
 }
 
 // Moved tells that the API is served from elsewhere now, before what is kept of it is purged: what still comes from here is not kept.
@@ -175,6 +176,8 @@ type call struct {
 	w      recorder
 	r      *http.Request
 	client clients.ID
+	// trusted reports whether the request came through a proxy that is trusted.
+	trusted bool
 	// upgrade are the protocols that the client offers to change to; nil means none.
 	upgrade []string
 	id      string // of the request, for the origin and the caller; "": it has none
@@ -210,10 +213,10 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	client, trusted := h.Client(r)
 	upgrade := upgradeOf(r)
 	r = h.heard(r, trusted)
-	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, client: client, upgrade: upgrade, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
+	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, client: client, trusted: trusted, upgrade: upgrade, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	c.selector = h.store.Selector(r.Header, &h.Rules)
-	c.selector.Client = client
+	c.selector.Client, c.selector.Site = client, h.siteOf(r, trusted)
 	defer func() {
 		c.w.Waited = time.Duration(c.waited.Load())
 		tell(&c.w.Result)
@@ -278,7 +281,7 @@ func (c *call) miss(variants web.Variants) {
 	switch {
 	case c.q.OnlyIfCached:
 		c.refuse(http.StatusGatewayTimeout, ErrOnlyIfCached)
-	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(c.key, c.Rules.HasCredentials(c.r.Header), c.began):
+	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(c.key+c.selector.Site, c.Rules.HasCredentials(c.r.Header), c.began):
 		status.Detail = "unshared"
 		c.alone(&errand{call: c, variants: variants, asIs: true, status: status})
 	default:
@@ -304,7 +307,7 @@ func (c *call) validate(o *web.Object) {
 // refresh validates behind the caller.
 func (c *call) refresh(o *web.Object) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(flightKey{key: c.key, caller: "nobody", credentials: c.identifies()}, c.began, c.purgedSince, cancel)
+	f, started := c.flights.join(flightKey{key: c.key, site: c.selector.Site, caller: "nobody", credentials: c.identifies()}, c.began, c.purgedSince, cancel)
 	if !started {
 		cancel()
 		f.leave()
@@ -455,7 +458,7 @@ func (c *call) isPersonal(response http.Header) bool {
 
 // flightKey says what a flight is for. What only one caller may have is for that one alone.
 func (c *call) flightKey() flightKey {
-	k := flightKey{key: c.key, ranged: strings.Join(c.r.Header["Range"], ","), ifRange: strings.Join(c.r.Header["If-Range"], ","), credentials: c.Rules.HasCredentials(c.r.Header)}
+	k := flightKey{key: c.key, site: c.selector.Site, ranged: strings.Join(c.r.Header["Range"], ","), ifRange: strings.Join(c.r.Header["If-Range"], ","), credentials: c.Rules.HasCredentials(c.r.Header)}
 	if c.r.Header["Authorization"] != nil || c.q.NoStore {
 		k.caller = c.began.Format(time.RFC3339Nano) + c.r.RemoteAddr
 	}

@@ -127,7 +127,7 @@ func TestTheFirstByteReachesEverybodyAsItComes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer deaf.Close()
-	fmt.Fprint(deaf, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+	fmt.Fprintf(deaf, "GET /a HTTP/1.1\r\nHost: %s\r\n\r\n", s.front.Listener.Addr())
 	waittest.Until(t, "the call", func() bool { return s.calls.Load() == 1 })
 	step <- "one"
 	var readers []*bufio.Reader

@@ -40,8 +40,12 @@ func (h *Handler) reference(text string, asked *Target) string {
 	if isPath && (!strings.HasPrefix(text, "/") || !h.moves(asked)) {
 		return text
 	}
+	place := ""
 	if full := asked.URL.ResolveReference(u); !isPath && !asked.isAt(full) {
-		return text
+		if !asked.isCallers(full) {
+			return text
+		}
+		place = full.Scheme + "://" + full.Host // for example the one with TLS, which the caller is to use
 	}
 	path, ok := asked.below(cmp.Or(u.EscapedPath(), "/"))
 	if ok && h.Prefix != "" && strings.HasPrefix(path, h.Prefix+"/") {
@@ -56,7 +60,7 @@ func (h *Handler) reference(text string, asked *Target) string {
 	if u.Fragment != "" {
 		path += "#" + u.EscapedFragment()
 	}
-	return path
+	return place + path
 }
 
 // moves reports whether callers reach the API at another path than its own.
@@ -117,7 +121,7 @@ func (h *Handler) cookie(line string, asked *Target) string {
 			part = " Path=" + h.cookiePath(value, asked)
 		case "domain":
 			known := func(name string) bool { return isInDomain(name, value) }
-			if asked.isIn(value) && !slices.ContainsFunc(h.Hosts, known) {
+			if asked.isIn(value) && !(asked.caller && known(asked.Sent)) && !slices.ContainsFunc(h.Hosts, known) {
 				continue
 			}
 		}

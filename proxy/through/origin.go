@@ -26,7 +26,7 @@ type Origin struct {
 // Target is an address of an origin.
 type Target struct {
 	URL *url.URL
-	// Sent is the Host that it is asked for.
+	// Sent is the Host that it is asked for; "" means that of each request.
 	Sent string
 	// Host has its breaker; nil: there is none.
 	Host *host.Host
@@ -35,6 +35,7 @@ type Target struct {
 	// Observe is told of each request to it: why it was not answered, or a StatusError, and how long it took until then or until the head of
 	// the answer; nil: nobody is.
 	Observe func(err error, took time.Duration)
+	caller  bool // Sent is the Host of a request
 }
 
 // Timeouts of an origin.
@@ -116,6 +117,11 @@ func (t *Target) below(path string) (rest string, ok bool) {
 // isAt reports whether a URL is at the address.
 func (t *Target) isAt(u *url.URL) bool {
 	return u.Scheme == t.URL.Scheme && (strings.EqualFold(t.URL.Host, u.Host) || strings.EqualFold(t.Sent, u.Host))
+}
+
+// isCallers reports whether a URL is at the Host by which the caller has reached the API, and which the origin got.
+func (t *Target) isCallers(u *url.URL) bool {
+	return t.caller && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(t.Sent, u.Host)
 }
 
 // isTarget reports whether a host is one of the origin's addresses.

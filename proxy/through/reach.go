@@ -51,6 +51,9 @@ func (c *call) mayRetry(method string, status int) bool {
 func (c *call) reachOne(ctx context.Context, method string, h http.Header, body bool, targets []Target) (*http.Response, error) {
 	var last error
 	for _, target := range targets {
+		if target.Sent == "" {
+			target.Sent, target.caller = c.r.Host, true
+		}
 		r, err := c.origin.request(ctx, method, c.path, h, target)
 		if err != nil {
 			return nil, err

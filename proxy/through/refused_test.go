@@ -49,7 +49,7 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 func TestPathsInTheirOneForm(t *testing.T) {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RequestURI) }))
 	t.Cleanup(origin.Close)
-	f := newFront(t, origin.Listener, true, false)
+	f := newFront(t, origin.Listener, true, false, false)
 	f.handler.Prefix = "/api/a-test"
 	for asked, want := range map[string]string{
 		"/api/a-test":           "/",

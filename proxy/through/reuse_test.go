@@ -24,14 +24,14 @@ func newRawFront(t *testing.T, scheme string, serve func(c net.Conn, in *bufio.R
 	if scheme == "https" {
 		return newTLSFront(t, "http/1.1", serve)
 	}
-	return newFront(t, playOrigin(t, nil, serve), true, false)
+	return newFront(t, playOrigin(t, nil, serve), true, false, false)
 }
 
 // newTLSFront is newRawFront for an origin that speaks a protocol by TLS.
 func newTLSFront(t *testing.T, protocol string, serve func(c net.Conn, in *bufio.Reader)) *front {
 	t.Helper()
 	certificates, believed := certificate(t)
-	f := newFront(t, playOrigin(t, &tls.Config{Certificates: certificates, NextProtos: []string{protocol}}, serve), true, false)
+	f := newFront(t, playOrigin(t, &tls.Config{Certificates: certificates, NextProtos: []string{protocol}}, serve), true, false, false)
 	f.handler.origin.targets[0].URL.Scheme = "https"
 	trust(f.handler.origin, believed)
 	return f

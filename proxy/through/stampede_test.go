@@ -116,7 +116,7 @@ func TestTheFirstCallerLeaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprint(first, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		fmt.Fprint(first, "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 		synctest.Wait()
 		var all sync.WaitGroup
 		for range 20 {
@@ -143,7 +143,7 @@ func TestASlowFirstCaller(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer first.Close()
-		fmt.Fprint(first, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		fmt.Fprint(first, "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 		synctest.Wait()
 		for range 20 {
 			if a := s.get("/a"); a.body != body || a.err != nil || a.took > 0 {

@@ -175,6 +175,10 @@ func newRequest(ctx context.Context, method, to, body string, lines []string) (*
 	}
 	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
 		r.Header.Add(name, value)
 	}
 	return r, nil

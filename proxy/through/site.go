@@ -1,0 +1,188 @@
+package through
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"sundry/cache/web"
+	"sundry/proxy/uri"
+)
+
+// site is the address at which a client has reached the API, as far as proxies that are trusted, or else the connection, tell it.
+type site struct {
+	scheme, host string
+}
+
+// siteOf returns the site of a request with a Host, over TLS if it is secure. proxys are the fields of a trusted proxy; nil means that
+// none has sent the request.
+func siteOf(host string, secure bool, proxys web.Fields) site {
+	s := site{"http", host}
+	if secure {
+		s.scheme = "https"
+	}
+	if proxys == nil {
+		return s
+	}
+	told := toldIn(first(proxys.Lines("Forwarded")))
+	scheme := cmp.Or(first(proxys.Lines("X-Forwarded-Proto")), told.scheme)
+	if scheme = strings.ToLower(scheme); scheme == "http" || scheme == "https" {
+		s.scheme = scheme
+	}
+	if name := cmp.Or(first(proxys.Lines("X-Forwarded-Host")), told.host); uri.ValidHost(name) {
+		s.host = name
+	}
+	return s
+}
+
+// first returns the first member of a list; "" if there is none.
+func first(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	member, _, _ := strings.Cut(lines[0], ",")
+	return strings.TrimSpace(member)
+}
+
+// toldIn reads an element of Forwarded (RFC 7239, section 4).
+func toldIn(element string) (s site) {
+	for pair := range strings.SplitSeq(element, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		value = strings.Trim(value, `"`)
+		switch strings.ToLower(name) {
+		case "host":
+			s.host = value
+		case "proto":
+			s.scheme = value
+		}
+	}
+	return s
+}
+
+// tells says what the origin is told of sites.
+type tells struct{ host, scheme bool }
+
+// tellsOf reads it from the settings: a file may have the fields removed, or set them itself.
+func tellsOf(s *Settings, origin *Origin) tells {
+	sent := func(name string) bool { return !slices.Contains(s.Rules.Replaced, name) }
+	t := tells{host: sent("Forwarded") || sent("X-Forwarded-Host"), scheme: sent("Forwarded") || sent("X-Forwarded-Proto")}
+	if origin != nil && slices.ContainsFunc(origin.targets, func(t Target) bool { return t.Sent == "" }) {
+		t.host = true
+	}
+	return t
+}
+
+// Site returns what selects a response of the requests with a Host, over TLS if they are secure (see web.Selector): all that the origin is
+// told of the address at which the client has reached the API, or clients of another address would get links to there. proxys are the
+// fields of a trusted proxy; nil means that none has sent the request.
+func (h *Handler) Site(host string, secure bool, proxys web.Fields) string {
+	s := siteOf(host, secure, proxys)
+	switch {
+	case !h.tells.host && !h.tells.scheme:
+		return ""
+	case !h.tells.host:
+		return s.scheme + ":"
+	case s.host == host:
+		return s.scheme + "://" + host
+	}
+	return s.scheme + "://" + s.host + " " + host
+}
+
+// siteOf is Site for a request with the fields that are heard.
+func (h *Handler) siteOf(r *http.Request, trusted bool) string {
+	return h.Site(r.Host, r.TLS != nil, proxysOf(r, trusted))
+}
+
+func proxysOf(r *http.Request, trusted bool) web.Fields {
+	if !trusted {
+		return nil
+	}
+	return web.FieldsOf(r.Header)
+}
+
+// tellSite adds where the request comes from, and the site, to the fields that go on to the origin.
+func (c *call) tellSite(h http.Header) {
+	hops := members(h["X-Forwarded-For"])
+	if len(hops) == 0 {
+		hops = hopsOf(h["Forwarded"])
+	}
+	if peer, _, err := net.SplitHostPort(c.r.RemoteAddr); err == nil {
+		hops = append(hops, peer)
+		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], peer)
+	}
+	s := siteOf(c.r.Host, c.r.TLS != nil, proxysOf(c.r, c.trusted))
+	if h["X-Forwarded-Host"] == nil && s.host != "" {
+		h["X-Forwarded-Host"] = []string{s.host}
+	}
+	if h["X-Forwarded-Proto"] == nil {
+		h["X-Forwarded-Proto"] = []string{s.scheme}
+	}
+	if c.Prefix != "" {
+		h["X-Forwarded-Prefix"] = []string{strings.TrimSuffix(first(h["X-Forwarded-Prefix"]), "/") + c.Prefix}
+	}
+	h["Forwarded"] = []string{forwardedOf(hops[max(0, len(hops)-mostHops):], s)}
+}
+
+// mostHops is how many hops Forwarded has, the last ones.
+const mostHops = 20
+
+func members(lines []string) (all []string) {
+	for _, line := range lines {
+		for member := range strings.SplitSeq(line, ",") {
+			all = append(all, strings.TrimSpace(member))
+		}
+	}
+	return all
+}
+
+// hopsOf returns the nodes that the elements of Forwarded name by for.
+func hopsOf(lines []string) (hops []string) {
+	for _, element := range members(lines) {
+		for pair := range strings.SplitSeq(element, ";") {
+			if name, node, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(name, "for") {
+				hops = append(hops, strings.Trim(node, `"`))
+			}
+		}
+	}
+	return hops
+}
+
+// forwardedOf writes the field Forwarded: an element for each hop, the first of which has the site.
+func forwardedOf(hops []string, s site) string {
+	if len(hops) == 0 {
+		hops = []string{""} // unknown
+	}
+	var b strings.Builder
+	for i, hop := range hops {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("for=" + node(hop))
+		if i > 0 {
+			continue
+		}
+		if s.host != "" {
+			b.WriteString(`;host="` + s.host + `"`)
+		}
+		b.WriteString(";proto=" + s.scheme)
+	}
+	return b.String()
+}
+
+// node writes an address, with or without its port, as one of Forwarded (RFC 7239, section 6).
+func node(hop string) string {
+	address, err := netip.ParseAddr(strings.Trim(hop, "[]"))
+	if withPort, portErr := netip.ParseAddrPort(hop); portErr == nil {
+		address, err = withPort.Addr(), nil
+	}
+	switch {
+	case err != nil:
+		return "unknown"
+	case address.Unmap().Is4():
+		return address.Unmap().String()
+	}
+	return `"[` + address.WithZone("").String() + `]"`
+}
