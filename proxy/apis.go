@@ -44,7 +44,7 @@ func (s *Server) addAPIs(next, before *generation) {
 		}
 		next.apis[a.Name] = rt
 		for _, name := range a.Hosts {
-			next.hosts[name] = rt
+			next.hosts[strings.TrimPrefix(name, "*")] = rt
 		}
 		if a.Everywhere {
 			next.everywhere = rt
@@ -117,7 +117,7 @@ func (g *generation) apiAt(host, path string, inside bool) *apiRoute {
 		return nil
 	}
 	if len(g.hosts) > 0 {
-		if rt := g.hosts[hostName(host)]; rt != nil {
+		if rt := g.apiNamed(hostName(host)); rt != nil {
 			return rt
 		}
 	}
@@ -133,6 +133,20 @@ func (g *generation) apiAt(host, path string, inside bool) *apiRoute {
 		return rt
 	}
 	return nil
+}
+
+// apiNamed is the API that a name belongs to, or else the longest domain that the name is in; nil: none.
+func (g *generation) apiNamed(name string) *apiRoute {
+	for {
+		if rt := g.hosts[name]; rt != nil || name == "" {
+			return rt
+		}
+		next := strings.IndexByte(name[1:], '.') + 1
+		if next == 0 {
+			return nil
+		}
+		name = name[next:]
+	}
 }
 
 // APIOf finds the API that a request is for, and its path there.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
-
 	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -16,7 +14,7 @@ import (
 type toFlags struct {
 	To      string `help:"Serve one HTTP API as it is, cached as HTTP says (RFC 9111), in the place of the endpoints: its URL." zh:"原样代理一个 HTTP API，按 HTTP 的规定缓存（RFC 9111），不提供各接口。这是它的 URL。" placeholder:"URL" example:"--to http://127.0.0.1:3000"`
 	TTL     string `name:"ttl" example:"--to http://127.0.0.1:3000 --ttl 1m" help:"With --to: how long a response is fresh that says nothing about caching. Not for requests with credentials, such as Cookie." zh:"与 --to 一起用：没有声明如何缓存的响应保鲜多久。不适用于带凭据（例如 Cookie）的请求。" placeholder:"DURATION"`
-	Host    string `example:"--to http://127.0.0.1:3000 --host shop.example.org" help:"With --to: the Host that the API is asked for (default: that of its URL)." zh:"与 --to 一起用：请求该 API 时所用的 Host（默认为其 URL 中的）。" placeholder:"HOST"`
+	Host    string `example:"--to http://127.0.0.1:3000 --host shop.example.org" help:"With --to: what the API gets as Host: caller for that of each request, origin for that of its URL, or a name (default: caller for an address on this machine or in a private network, or a name without a dot; else origin)." zh:"与 --to 一起用：API 收到的 Host：caller 为每个请求的 Host，origin 为其 URL 中的，也可以是一个名称（默认：地址在本机或内网，或名称不含点时为 caller，其余为 origin）。" placeholder:"HOST"`
 	Timeout string `example:"--to http://127.0.0.1:3000 --timeout 10s" help:"With --to: how long a response may take to begin (default 30s)." zh:"与 --to 一起用：等待响应开始的时限（默认 30s）。" placeholder:"DURATION"`
 	Name    string `example:"--to http://127.0.0.1:3000 --name shop" help:"With --to: the name of the API in metrics, log and console (default api)." zh:"与 --to 一起用：该 API 在指标、日志和控制台中的名称（默认 api）。" placeholder:"NAME"`
 }
@@ -36,8 +34,8 @@ func (f *toFlags) api() (*catalog.OneAPI, error) {
 	if err := catalog.CheckAPIName(a.Name); err != nil {
 		return nil, words.Errorf("--name %q: %s", "--name %q：%s", f.Name, words.Failure(err))
 	}
-	if f.Host != "" && !httpguts.ValidHostHeader(f.Host) {
-		return nil, words.Errorf("--host %q: expected a name such as shop.example.org", "--host %q：应为名称，例如 shop.example.org", f.Host)
+	if f.Host != "" && !catalog.IsHostToSend(f.Host) {
+		return nil, words.Errorf("--host %q: expected origin, caller or a name such as shop.example.org", "--host %q：应为 origin、caller 或名称，例如 shop.example.org", f.Host)
 	}
 	var err error
 	if a.TTL, err = readDuration("--ttl", f.TTL); err != nil {

@@ -31,23 +31,23 @@ func documentedUser(t *testing.T) string {
 func TestTheDocumentedUser(t *testing.T) {
 	t.Parallel()
 	rights := documentedUser(t)
-	for name, start := range map[string]func() (all []*redistest.Server, url string){
-		"server": func() ([]*redistest.Server, string) {
+	for name, start := range map[string]func(t *testing.T) (all []*redistest.Server, url string){
+		"server": func(t *testing.T) ([]*redistest.Server, string) {
 			s := redistest.Start(t)
 			return []*redistest.Server{s}, s.URL()
 		},
-		"sentinel": func() ([]*redistest.Server, string) {
+		"sentinel": func(t *testing.T) ([]*redistest.Server, string) {
 			s := redistest.Start(t)
 			return []*redistest.Server{s}, "redis+sentinel://" + redistest.StartSentinel(t, s).Addr + "/main"
 		},
-		"cluster": func() ([]*redistest.Server, string) {
+		"cluster": func(t *testing.T) ([]*redistest.Server, string) {
 			c := redistest.StartCluster(t, 2)
 			return c, c.URL()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all, address := start()
+			all, address := start(t)
 			for _, s := range all {
 				s.Must("ACL SETUSER sundry on >secret " + rights)
 			}

@@ -279,18 +279,18 @@ func readAdmin(t *testing.T, p *instance) {
 func TestNothingSecretIsShown(t *testing.T) {
 	t.Parallel()
 	origin := echoing(t)
-	for name, store := range map[string]func(dir string) (setting, redis string){
-		"files": func(dir string) (string, string) {
+	for name, store := range map[string]func(t *testing.T, dir string) (setting, redis string){
+		"files": func(_ *testing.T, dir string) (string, string) {
 			return "state: " + filepath.Join(dir, "state") + "\ncache: {warm: false, snapshot: " + filepath.Join(dir, "snapshot") + "}\n", ""
 		},
-		"redis": func(string) (string, string) {
+		"redis": func(t *testing.T, _ string) (string, string) {
 			server := redistest.Start(t, "--requirepass", redisPass)
 			return "cache: {warm: false}\n", "redis://:" + redisPass + "@" + server.Addr + "/0"
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			settings, address := store(dir)
+			settings, address := store(t, dir)
 			file := write(t, t.TempDir(), "sundry.yaml", settings+"log_level: debug\nlimits: {rate: 0, queue_delay: 0s}\n"+only())
 			var variables []string
 			if address != "" {

@@ -77,6 +77,8 @@ type keptView struct {
 	Bytes  int    `json:"bytes"`
 	AgeS   int64  `json:"age_s"`
 	LeftS  int64  `json:"left_s"` // freshness left; negative when stale
+	// Site is the public address that the origin was told, for example https://example.org.
+	Site string `json:"site,omitempty"`
 	// Vary are the request fields that select it, each with the value of its request: normalised, or as a digest.
 	Vary map[string]string `json:"vary,omitempty"`
 	Tags []string          `json:"tags,omitempty"`
@@ -86,7 +88,7 @@ type keptView struct {
 func newKeptView(name, uri string, o *web.Object, now time.Time) keptView {
 	v := keptView{
 		URL: redact.Query(strings.TrimPrefix(uri, name)), Status: o.Status, Type: o.Header.Get("Content-Type"), ETag: o.Tag(), Bytes: len(o.Body),
-		AgeS: int64(o.Age(now) / time.Second), LeftS: int64(o.Left(now) / time.Second), Tags: o.Tags,
+		AgeS: int64(o.Age(now) / time.Second), LeftS: int64(o.Left(now) / time.Second), Site: o.Site, Tags: o.Tags,
 	}
 	if o.Part != nil {
 		v.Part = o.Part.ContentRange(o.Part.Total)

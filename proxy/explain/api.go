@@ -89,18 +89,29 @@ func (t *teller) tellStoreKey(a *catalog.API, r *http.Request, f *through.Forese
 		t.add("query", words.Say("dropped or sorted before it is asked for (cache: drop, sort)", "请求之前去除或排序了参数（cache: drop、sort）"))
 	}
 	switch {
-	case f.Selected != nil && len(f.Selected.Names) > 0:
+	case f.Selected != nil && len(f.Selected.Names)+len(f.Selected.Site) > 0:
 		t.add("variant", selecting(f.Selected))
 	case f.Selected == nil && len(f.Variants) > 0 && f.Variants[0].ByDefault && a.Rules.HasCredentials(r.Header):
 		t.add("variant", words.Say("the stored one is fresh by cache: default, which is for requests without a cookie or a key", "存储的那一份的保鲜期来自 cache: default，只用于不带 Cookie 或密钥的请求"))
 	case f.Selected == nil && len(f.Variants) > 0:
-		t.add("variant", words.Sayf("by %s, of which no stored one matches", "按 %s，没有匹配的存储", strings.Join(f.Variants[0].Names, ", ")))
+		t.add("variant", words.Sayf("by %s, of which no stored one matches", "按 %s，没有匹配的存储", strings.Join(selectors(f.Variants[0]), ", ")))
 	}
 }
 
-// selecting are the fields that select a variant, with their values: normalised, or as a digest.
+// selectors are what selects a variant: its site, and request fields.
+func selectors(o *web.Object) []string {
+	if o.Site == "" {
+		return o.Names
+	}
+	return append([]string{"site"}, o.Names...)
+}
+
+// selecting is what selects a variant: its site, and fields with their values, normalised or as a digest.
 func selecting(o *web.Object) words.Text {
 	var all []string
+	if o.Site != "" {
+		all = append(all, o.Site)
+	}
 	for _, name := range o.Names {
 		all = append(all, strings.TrimSpace(name+": "+o.Selected[name]))
 	}
@@ -138,7 +149,7 @@ func (t *teller) tellVariants(f *through.Foreseen, known bool) {
 		if o == f.Selected {
 			chosen = words.Say("; this one is selected", "；选中这一份")
 		}
-		if len(o.Names) > 0 {
+		if len(o.Names)+len(o.Site) > 0 {
 			by = words.Sayf("; %s", "；%s", selecting(o))
 		}
 		t.add("variant", words.Sayf("%d %s, %d bytes, %s old, %s%s%s", "%d %s，%d 字节，已产生 %s，%s%s%s", o.Status, o.Header.Get("Content-Type"), len(o.Body), span(o.Age(now)), left, by, chosen))

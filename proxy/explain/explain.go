@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -171,8 +170,7 @@ func (x *Explainer) apiAt(r *http.Request, below string, inside bool) *catalog.A
 	name, isAPI := strings.CutPrefix(below, "/api/")
 	name, _, _ = strings.Cut(name, "/")
 	for _, a := range x.Catalog.APIs {
-		of := slices.Contains(a.Hosts, strings.ToLower(r.URL.Hostname()))
-		if of || a.Everywhere || inside && isAPI && a.Name == name && len(a.Hosts) == 0 {
+		if a.HasHost(strings.ToLower(r.URL.Hostname())) || a.Everywhere || inside && isAPI && a.Name == name && len(a.Hosts) == 0 {
 			return a
 		}
 	}

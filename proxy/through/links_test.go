@@ -82,3 +82,28 @@ func TestDestinationsOfCopies(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksToTheHostOfTheCaller, which the origin knows with host: caller, but not where below it the API is.
+func TestLinksToTheHostOfTheCaller(t *testing.T) {
+	for _, row := range []struct{ prefix, field, line, want string }{
+		{"/api/a", "Location", "http://www.example.org/login", "/api/a/login"},
+		{"/api/a", "Location", "//WWW.example.org/login", "/api/a/login"},
+		{"/api/a", "Location", "http://10.0.0.1:3000/login", "/api/a/login"},
+		{"/api/a", "Location", "https://www.example.org/login?x", "https://www.example.org/api/a/login?x"},
+		{"/api/a", "Location", "https://www.example.org/api/a/login", "https://www.example.org/api/a/login"},
+		{"/api/a", "Location", "ftp://www.example.org/x", "ftp://www.example.org/x"},
+		{"/api/a", "Location", "http://www.example.org:81/x", "http://www.example.org:81/x"},
+		{"", "Location", "http://www.example.org/login", "/login"},
+		{"", "Location", "https://www.example.org/login", "https://www.example.org/login"},
+		{"/api/a", "Link", `<https://www.example.org/p>; rel="next"`, `<https://www.example.org/api/a/p>; rel="next"`},
+		{"", "Set-Cookie", "s=1; Domain=example.org", "s=1; Domain=example.org"},
+		{"/api/a", "Set-Cookie", "s=1; Path=/; Domain=www.example.org", "s=1; Path=/api/a/; Domain=www.example.org"},
+		{"", "Set-Cookie", "s=1; Domain=10.0.0.1", "s=1"},
+	} {
+		h, fields := &Handler{Settings: Settings{Prefix: row.prefix}}, http.Header{row.field: {row.line}}
+		h.relocate(fields, &Target{URL: &url.URL{Scheme: "http", Host: "10.0.0.1:3000"}, Sent: "www.example.org", caller: true})
+		if got := fields[row.field]; !slices.Equal(got, []string{row.want}) {
+			t.Errorf("below %q: %s: %s becomes %q, want %s", row.prefix, row.field, row.line, got, row.want)
+		}
+	}
+}

@@ -30,7 +30,7 @@ type API struct {
 	// Title is the name that people read.
 	Title  words.Text
 	EN, ZH string // "" where the file has no summary
-	// Hosts are names, in lower case, whose whole address space is the API's.
+	// Hosts are names, in lower case, whose whole address space is the API's; *.example.org is all names below example.org.
 	Hosts []string
 	// Everywhere: so is that of every other name.
 	Everywhere bool
@@ -61,7 +61,7 @@ type API struct {
 // Target is an address of an API.
 type Target struct {
 	URL *url.URL
-	// Sent is the Host that it is asked for.
+	// Sent is the Host that it gets; "" means that of each request.
 	Sent string
 	// Host has the breaker; nil: there is none.
 	Host *host.Host
@@ -114,9 +114,13 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	p := &s.Proxy
 	a.compileTargets(p, s.Name.Line, env, problems)
 	for _, h := range p.Hosts {
-		name, err := guard.CheckHost(h.Value)
+		below, all := strings.CutPrefix(h.Value, allBelow)
+		name, err := guard.CheckHost(below)
 		if err != nil {
-			problems.Add(h.Line, "proxy: hosts: expected a name such as weather.example.org, got %q", h.Value)
+			problems.Add(h.Line, "proxy: hosts: expected a name such as weather.example.org, or *.example.org for all below, got %q", h.Value)
+		}
+		if all {
+			name = allBelow + name
 		}
 		a.Hosts = append(a.Hosts, name)
 	}
@@ -182,8 +186,8 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 	if len(p.To) == 0 {
 		problems.Add(line, "proxy: to: expected the address of an API, for example https://api.example.org")
 	}
-	if p.Host.Value != "" && !httpguts.ValidHostHeader(p.Host.Value) {
-		problems.Add(p.Host.Line, "proxy: host: expected a name such as weather.internal, got %q", p.Host.Value)
+	if p.Host.Value != "" && !IsHostToSend(p.Host.Value) {
+		problems.Add(p.Host.Line, "proxy: host: expected origin, caller or a name such as weather.internal, got %q", p.Host.Value)
 	}
 	for _, to := range p.To {
 		u, err := ParseAddress(to.Value)
@@ -191,7 +195,7 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 			problems.Add(to.Line, "proxy: to: %s, got %q", ErrAddress.Words(), redact.Address(to.Value))
 			continue
 		}
-		t := Target{URL: u, Sent: cmp.Or(p.Host.Value, u.Host)}
+		t := Target{URL: u, Sent: sentTo(u, p.Host.Value)}
 		if env != nil {
 			t.Host = env.Hosts.GetWith(u.Host, originCalls)
 			if p.Rate.Calls > 0 {

@@ -29,10 +29,10 @@ type apiSpec struct {
 type proxySpec struct {
 	// To is the API's address, or several in their order: the next one is asked where no connection can be made to one.
 	To addresses `yaml:"to" required:"true" example:"https://api.example.org"`
-	// Hosts are names whose whole address space is the API's, in place of /api/name/.
+	// Hosts are names whose whole address space is the API's, in place of /api/name/; *.example.org is all names below example.org.
 	Hosts []declare.Text `yaml:"hosts" example:"[weather.example.org]"`
-	// Host is sent to the API in place of the host of To.
-	Host declare.Text `yaml:"host" example:"weather.internal"`
+	// Host is what the API gets as Host: origin for the host of To, caller for that of each request, or a name. Without it, that is caller for an address on this machine or in a private network, or a name without a dot, and origin for others.
+	Host declare.Text `yaml:"host" example:"caller"`
 	// Rate bounds the requests to each address, by all instances together.
 	Rate declare.Rate `yaml:"rate" example:"1000/1d"`
 	// Cache says what is kept, where responses do not say it themselves.

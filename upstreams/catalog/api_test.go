@@ -28,3 +28,48 @@ func TestFormerKeysOfAnAPIAreHidden(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestSentTo(t *testing.T) {
+	for _, row := range []struct{ to, host, want string }{
+		{"https://api.example.org", "", "api.example.org"},
+		{"https://api.example.org:8443", "origin", "api.example.org:8443"},
+		{"https://api.example.org", "caller", ""},
+		{"https://api.example.org", "weather.internal", "weather.internal"},
+		{"http://127.0.0.1:3000", "", ""},
+		{"http://127.0.0.1:3000", "origin", "127.0.0.1:3000"},
+		{"http://127.9.9.9", "", ""},
+		{"http://[::1]:3000", "", ""},
+		{"http://[::ffff:10.0.0.1]", "", ""},
+		{"http://[fd00::1]", "", ""},
+		{"http://[fe80::1]", "", ""},
+		{"http://[2001:db8::1]", "", "[2001:db8::1]"},
+		{"http://10.0.0.1", "", ""},
+		{"http://172.31.0.1", "", ""},
+		{"http://172.32.0.1", "", "172.32.0.1"},
+		{"http://192.168.1.1", "", ""},
+		{"http://203.0.113.1", "", "203.0.113.1"},
+		{"http://localhost:3000", "", ""},
+		{"http://app:3000", "", ""},
+		{"http://App.LOCALHOST", "", ""},
+		{"http://app.internal", "", "app.internal"},
+	} {
+		u, err := ParseAddress(row.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sentTo(u, row.host); got != row.want {
+			t.Errorf("%s, host %q: %q, want %q", row.to, row.host, got, row.want)
+		}
+	}
+}
+
+func TestHasHost(t *testing.T) {
+	a := &API{Hosts: []string{"example.org", "*.example.org"}}
+	for name, want := range map[string]bool{
+		"example.org": true, "a.example.org": true, "b.a.example.org": true, "badexample.org": false, "example.org.evil.test": false, "*.example.org": true, "": false,
+	} {
+		if a.HasHost(name) != want {
+			t.Errorf("%q: %t, want %t", name, !want, want)
+		}
+	}
+}

@@ -69,7 +69,7 @@ function row(name, e, refresh) {
   const [path, query] = e.url.split("?");
   const of = query?.includes("=***") ? { prefix: `${path}?` } : { url: e.url }; // what is hidden cannot be named
   return [
-    [h("span", { class: "mono words" }, e.url), Object.entries(e.vary ?? {}).map(([field, v]) => h("div", { class: "soft words", key: field }, `${field}: ${v || "–"}`)),
+    [h("span", { class: "mono words" }, e.url), e.site && h("div", { class: "soft words" }, e.site), Object.entries(e.vary ?? {}).map(([field, v]) => h("div", { class: "soft words", key: field }, `${field}: ${v || "–"}`)),
       e.tags && h("div", { class: "soft words" }, `${t("tags")} ${e.tags.join(" ")}`)],
     [h("span", { class: "number" }, String(e.status)), h("div", { class: "soft words" }, e.part || e.type)],
     e.left_s > 0 ? badge("good", "●", t("fresh"), t("Served from the cache")) : badge("warn", "○", t("stale"), t("Asked for again before it is served, unless the response allows otherwise")),
