@@ -86,7 +86,7 @@ func OriginOf(a *catalog.API, dial func(ctx context.Context, network, address st
 // SettingsOf are those of the handler of an API which its file has.
 func SettingsOf(a *catalog.API) through.Settings {
 	return through.Settings{
-		Name: a.Name, Hosts: a.Hosts, Rules: a.Rules, Query: a.Query, Request: a.Request.Apply, Response: a.Received, Most: a.Body, Idle: a.Idle, Tunnel: a.Tunnel, NoVia: !a.Via, Retry: a.Retry, Upload: a.Upload,
+		Name: a.Name, Hosts: a.Hosts, Rules: a.Rules, Query: a.Query, Request: a.Request.Apply, Response: a.Received, Most: a.Body, Idle: a.Idle, Tunnel: a.Tunnel, NoVia: !a.Via, Retry: a.Retry, Upload: a.Upload, Compress: a.Compress,
 	}
 }
 

@@ -44,6 +44,8 @@ type Rules struct {
 	Ignored, Tags []string
 	// Languages answers with what is stored in a caller's preferred language, where the origin negotiates it.
 	Languages bool
+	// ReduceCodings selects responses by the codings of Accept-Encoding alone that matter: see ReducedCodings.
+	ReduceCodings bool
 }
 
 // heuristic are the statuses that are cacheable by default (RFC 9110, section 15.1).

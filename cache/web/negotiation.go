@@ -22,7 +22,7 @@ func negotiated(name string, lines []string) (text string, ok bool) {
 		isRange = mediaRange
 	case "Accept-Language":
 		isRange = languageRange
-	case "Accept-Encoding", "Accept-Charset":
+	case codingField, "Accept-Charset":
 		isRange = tokenRange
 	default:
 		return "", false
@@ -50,6 +50,25 @@ func negotiated(name string, lines []string) (text string, ok bool) {
 		}
 	}
 	return b.String(), true
+}
+
+// codingField is the request field by which content codings are negotiated.
+const codingField = "Accept-Encoding"
+
+// ReducedCodings returns the content codings that matter of those that an Accept-Encoding accepts, in one order: origins have others for
+// hardly anybody, and each other value would be another variant. "" means that there are none.
+func ReducedCodings(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	all, _ := parsePreferences(lines, tokenRange)
+	var accepted []string
+	for _, coding := range [...]string{"br", "gzip", "zstd"} {
+		if slices.ContainsFunc(all, func(p preference) bool { return p.what == coding && p.quality > 0 }) {
+			accepted = append(accepted, coding)
+		}
+	}
+	return strings.Join(accepted, ", ")
 }
 
 // sizeOf returns the length of lines with what separates them.

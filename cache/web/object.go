@@ -253,8 +253,8 @@ func (v Variants) Tagged(tag string, request *Selector) *Object {
 // short ETag: a weak one is often that of each coding. Many origins compare ETags before they choose a coding or write links, so the coding,
 // the site and the fields of routing must be the same.
 func (s *Selector) mayGet(o *Object) bool {
-	const coding, longest = "Accept-Encoding", 200
-	another := func(name string) bool { return (name == coding || IsRouting(name)) && !s.agrees(o, name) }
+	const longest = 200
+	another := func(name string) bool { return (name == codingField || IsRouting(name)) && !s.agrees(o, name) }
 	return o.Part == nil && isStrong(o.Tag()) && len(o.Tag()) <= longest && o.Site == s.Site && containsAll(o.Names, s.routed) &&
 		!slices.ContainsFunc(o.Names, another)
 }

@@ -25,8 +25,8 @@ var (
 // varyFields returns the names of the request fields that select a response, sorted and each once: those of its Vary except the ignored
 // ones, and Accept-Encoding for every response with a Content-Encoding. An error means that no request selects the response.
 func varyFields(response http.Header, ignored []string) (names []string, err error) {
-	if response["Content-Encoding"] != nil && !slices.Contains(ignored, "Accept-Encoding") {
-		names = append(names, "Accept-Encoding")
+	if response["Content-Encoding"] != nil && !slices.Contains(ignored, codingField) {
+		names = append(names, codingField)
 	}
 	for m := range members(response["Vary"]) {
 		switch name := http.CanonicalHeaderKey(m); {
@@ -177,6 +177,10 @@ func (s *Selector) valueOf(name string) (text string, ok bool) {
 		if s.values[i].name == name {
 			return s.values[i].text, true
 		}
+	}
+	if s.rules.ReduceCodings && name == codingField {
+		text = ReducedCodings(lines)
+		return text, text != ""
 	}
 	if s.values == nil {
 		s.values = s.room.values[:0]

@@ -121,7 +121,7 @@ func TestMistakesOfOneAPI(t *testing.T) {
 		"serve --ttl -1m" + to:                 "--ttl: ",
 		"serve --timeout 0s" + to:              "--timeout: expected more than 0",
 		"serve --name A/b" + to:                `--name "A/b": expected a name of lower-case letters and digits, such as shop`,
-		"serve --host a/b" + to:                `--host "a/b": expected a name such as shop.example.org`,
+		"serve --host a/b" + to:                `--host "a/b": expected origin, caller or a name such as shop.example.org`,
 		"serve --to ftp://a":                   "--to ftp://a: expected the address of an API ",
 		"try --to u:p@h /":                     "--to ",
 		"explain --catalog . / " + to:          "--to: expected without --catalog",

@@ -48,7 +48,7 @@ func getFrom(t *testing.T, client, public, path string) (*http.Response, string)
 	k := dialFrom(t, client, public)
 	defer k.Close()
 	_ = k.SetDeadline(time.Now().Add(10 * time.Second))
-	_, _ = fmt.Fprintf(k, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path)
+	_, _ = fmt.Fprintf(k, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path, clientName)
 	resp, err := http.ReadResponse(k.answers, nil)
 	if err != nil {
 		t.Fatalf("%s for %s: %v", path, client, err)
@@ -97,7 +97,7 @@ func echo(t *testing.T) string {
 }
 
 // upgrade is a request for the protocol echo.
-const upgrade = "GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"
+const upgrade = "GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"
 
 // openTunnel opens a tunnel, and reports whether it could.
 func openTunnel(t *testing.T, client, public string) (k kept, ok bool) {
@@ -143,7 +143,7 @@ func TestTunnelsOfOneClient(t *testing.T) {
 func TestIdleTunnelsEnd(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "echo.yaml", "version: 1\nname: echo\nproxy: {to: '"+echo(t)+"', hosts: [x], timeouts: {tunnel: 300ms}}\n")
+	write(t, dir, "echo.yaml", "version: 1\nname: echo\nproxy: {to: '"+echo(t)+"', hosts: [localhost], timeouts: {tunnel: 300ms}}\n")
 	p := serve(t, "--catalog", dir)
 	used, ok := openTunnel(t, attacker, p.public)
 	idle, ok2 := openTunnel(t, attacker, p.public)
@@ -246,7 +246,7 @@ func TestSlowRequestsOfOneClient(t *testing.T) {
 	p := serve(t, "--config", write(t, t.TempDir(), "small.yaml", smallLimits), "--to", origin)
 	for i := range 100 {
 		path := [...]string{"/slow", fmt.Sprint("/slow/", i)}[i%2]
-		fmt.Fprintf(dialFrom(t, attacker, p.public), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+		fmt.Fprintf(dialFrom(t, attacker, p.public), "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
 	}
 	waittest.Until(t, "some to reach the origin", func() bool { return asked.Load() > 3 })
 	wantServed(t, bystander, p.public, p.admin, "/a", "/b", "/c")
@@ -260,7 +260,7 @@ func TestSlowFillsOfOneClient(t *testing.T) {
 	writeSources(t, dir, "own", "ttl: 1h", `sources: [{name: up, timeout: 20s, http: {url: "`+origin+`/", query: {id: "{id}"}}}]`)
 	p := serve(t, "--catalog", dir)
 	for i := range 300 {
-		fmt.Fprintf(dialFrom(t, attacker, p.public), "GET /api/own?id=%d HTTP/1.1\r\nHost: x\r\n\r\n", 1000+i)
+		fmt.Fprintf(dialFrom(t, attacker, p.public), "GET /api/own?id=%d HTTP/1.1\r\nHost: localhost\r\n\r\n", 1000+i)
 	}
 	waittest.Until(t, "some to reach the upstream", func() bool { return asked.Load() > 10 })
 	wantServed(t, bystander, p.public, p.admin, "/api/own?id=1", "/api/own?id=2")
@@ -271,16 +271,16 @@ func TestSlowFillsOfOneClient(t *testing.T) {
 func TestUploadsOfOneClient(t *testing.T) {
 	t.Parallel()
 	for name, head := range map[string]string{
-		"POST":     "POST /up HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n",
-		"chunked":  "PUT /up HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n",
+		"POST":     "POST /up HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+		"chunked":  "PUT /up HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n",
 		"upgrade":  upgrade + "Content-Length: 5\r\n\r\n",
-		"expected": "POST /up HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+		"expected": "POST /up HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			origin, _ := slowOrigin(t)
-			write(t, dir, "own.yaml", "version: 1\nname: own\nproxy: {to: '"+origin+"', hosts: [x], timeouts: {idle: 1s}}\n")
+			write(t, dir, "own.yaml", "version: 1\nname: own\nproxy: {to: '"+origin+"', hosts: [localhost], timeouts: {idle: 1s}}\n")
 			p := serve(t, "--config", write(t, t.TempDir(), "small.yaml", smallLimits+only()), "--catalog", dir)
 			var all []kept
 			for range 60 {
@@ -343,7 +343,7 @@ func TestSlowReadersLeaveMemory(t *testing.T) {
 	t.Cleanup(origin.Close)
 	p := serve(t, "--to", origin.URL)
 	for i := range 20 {
-		fmt.Fprintf(dialFrom(t, fmt.Sprint("127.0.1.", i+1), p.public), "GET /large/%d HTTP/1.1\r\nHost: x\r\n\r\n", i)
+		fmt.Fprintf(dialFrom(t, fmt.Sprint("127.0.1.", i+1), p.public), "GET /large/%d HTTP/1.1\r\nHost: localhost\r\n\r\n", i)
 	}
 	waittest.Until(t, "all to reach the origin", func() bool { return asked.Load() == 20 })
 	waittest.Until(t, "a response to be stored", func() bool {
@@ -373,7 +373,7 @@ func TestSlowReadersOfOneClient(t *testing.T) {
 				path := fmt.Sprint("/", i)
 				getFrom(t, bystander, p.public, path) // so that it is stored
 				slow = append(slow, dialFrom(t, attacker, p.public))
-				fmt.Fprintf(slow[i], "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", path, fields)
+				fmt.Fprintf(slow[i], "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path, fields)
 				if _, err := slow[i].answers.Peek(1); err != nil {
 					t.Fatal(err)
 				}
@@ -408,7 +408,7 @@ func TestLongKeysInRedis(t *testing.T) {
 	const posts = 50
 	for i := range posts {
 		_ = k.SetDeadline(time.Now().Add(5 * time.Second))
-		fmt.Fprintf(k, "POST /%d?%s HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", i, strings.Repeat("x", 60_000))
+		fmt.Fprintf(k, "POST /%d?%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx", i, strings.Repeat("x", 60_000))
 		resp, err := http.ReadResponse(k.answers, nil)
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatal(resp, err)

@@ -45,7 +45,7 @@ func getWith(t *testing.T, url string, h http.Header) (header http.Header, body 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header = h
+	r.Header, r.Host = h, clientName
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

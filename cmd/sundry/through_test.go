@@ -464,7 +464,9 @@ func TestAnAPIThatMoves(t *testing.T) {
 	t.Cleanup(before.Close)
 	after, calls := counting(t)
 	dir := t.TempDir()
-	declared := func(to string) { write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+to+"'}\n") }
+	declared := func(to string) {
+		write(t, dir, "weather.yaml", "version: 1\nname: weather\nproxy: {to: '"+to+"', host: origin}\n")
+	}
 	declared(before.URL)
 	p := serveWith(t, nil, "--catalog", dir)
 	mustGet(t, p.public+"/api/weather/a")

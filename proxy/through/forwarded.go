@@ -62,6 +62,9 @@ func (c *call) forwarded() http.Header {
 	}
 	c.addVia(h, strings.TrimPrefix(caller.Proto, "HTTP/"))
 	c.tellSite(h)
+	if c.Rules.ReduceCodings {
+		h["Accept-Encoding"] = []string{web.ReducedCodings(h["Accept-Encoding"])}
+	}
 	if id := c.LoopID(); id != "" {
 		h["Cdn-Loop"] = append(h["Cdn-Loop"], id)
 	}

@@ -59,6 +59,8 @@ type Settings struct {
 	Most int64
 	// Upload is the size in bytes of the largest body of a request; 0 means no limit.
 	Upload int64
+	// Compress compresses responses that come without a content coding, for clients that accept gzip.
+	Compress bool
 	// Idle is how long a body may stand still, of a request or of a response.
 	Idle time.Duration
 	// Tunnel is how long a connection may be idle in both directions after a change of the protocol.

@@ -105,6 +105,9 @@ func (c *call) ask(ctx context.Context, interim interimFunc, method string, h ht
 		return nil, nil, errNotFinal
 	}
 	c.Response(resp.Header)
+	if c.Compress {
+		compress(resp, method, h)
+	}
 	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}, nil
 }
 

@@ -46,6 +46,8 @@ type API struct {
 	// long a connection may be idle after a change of the protocol.
 	Connect, Head, Idle, Tunnel time.Duration
 	KeepAlive                   bool
+	// Compress compresses responses without a content coding.
+	Compress bool
 	// Retry are the statuses after which a GET or HEAD is sent once more.
 	Retry []int
 	// Via false leaves this service out of the field Via.
@@ -133,6 +135,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	if a.Rules.CredentialsShared {
 		*warnings = append(*warnings, Mistake{a.File, s.Name.Line, sharedCredentials()})
 	}
+	a.Compress, a.Rules.ReduceCodings = p.Compress, p.Compress
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
@@ -165,7 +168,7 @@ func (a *API) origin() string {
 		return "" // a mistake
 	}
 	first := a.Targets[0] // the others stand in for it
-	text := fmt.Sprint(first.URL, first.Sent, len(a.Hosts) > 0, a.Rules.Ignored, a.Rules.NoCookies, a.Rules.CredentialsShared, a.Response)
+	text := fmt.Sprint(first.URL, first.Sent, len(a.Hosts) > 0, a.Rules.Ignored, a.Rules.NoCookies, a.Rules.CredentialsShared, a.Compress, a.Response)
 	return strconv.FormatUint(xxhash.Sum64String(text), 36)
 }
 

@@ -49,6 +49,8 @@ type proxySpec struct {
 	Keepalive *bool `yaml:"keepalive"`
 	// Upload bounds the bodies of requests.
 	Upload uploadSpec `yaml:"upload" example:"{most: 100MiB}"`
+	// Compress compresses responses by gzip that the API sends without a content coding. Of Accept-Encoding, it gets br, gzip and zstd alone.
+	Compress bool `yaml:"compress"`
 	// Retry are statuses after which a GET or HEAD is sent once more, to the next address if there is one.
 	Retry []declare.Text `yaml:"retry" example:"[502, 503, 504]"`
 	// Via false leaves this service out of Via, for an API that answers otherwise where there is a proxy, such as nginx without gzip.
