@@ -50,6 +50,7 @@ func (r *Run) ask(t *running, i int, says *request, before *answer, cache string
 	if err != nil {
 		return nil, err
 	}
+	q.Host = r.host
 	q.Header = says.fields(before)
 	q.Header.Set("Test-Id", t.ID)
 	q.Header.Set("Req-Num", strconv.Itoa(i+1))

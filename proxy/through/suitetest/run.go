@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ type Run struct {
 	*origin
 	tests     []*test
 	transport *http.Transport
+	host      string // by which all instances are reached, as by a balancer in front
 }
 
 // Start starts the origin, or skips the test where the suite is not at hand.
@@ -37,6 +39,9 @@ func Start(t *testing.T) *Run {
 // Hold runs the suite against a cache, whose instances have these URLs: the requests of a test take turns.
 func (r *Run) Hold(t *testing.T, instances ...string) {
 	t.Helper()
+	if u, err := url.Parse(instances[0]); err == nil {
+		r.host = u.Host
+	}
 	verdicts := map[string]*failure{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
