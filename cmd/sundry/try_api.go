@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -93,7 +94,7 @@ func (t *tryCmd) callAPI(w *process, l *loaded, api *catalog.API) error {
 
 // getFrom asks an API for a path, through the handler that serves it, with an empty store.
 func (f *flags) getFrom(ctx context.Context, l *loaded, api *catalog.API, path *url.URL) (*apiCall, error) {
-	request := &http.Request{Method: http.MethodGet, URL: path, Host: "localhost", Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody}
+	request := &http.Request{Method: http.MethodGet, URL: path, Host: cmp.Or(api.ExampleHost(), "localhost"), Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody}
 	c := &apiCall{api: api, request: request.WithContext(ctx), answer: seenAnswer{header: http.Header{}}}
 	store, err := web.NewStore(web.StoreConfig{Memory: 2 * max(api.Body, shownBody), Variants: storeVariants})
 	if err != nil {

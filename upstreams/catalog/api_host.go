@@ -42,6 +42,14 @@ func isNear(host string) bool {
 	return !strings.Contains(name, ".") || strings.HasSuffix(strings.ToLower(name), ".localhost")
 }
 
+// ExampleHost is the first of the API's hosts, or a name below it; "" means that it has none.
+func (a *API) ExampleHost() string {
+	if len(a.Hosts) == 0 {
+		return ""
+	}
+	return strings.Replace(a.Hosts[0], "*", "www", 1)
+}
+
 // HasHost reports whether one of the API's hosts is a name, which is in lower case.
 func (a *API) HasHost(name string) bool {
 	for _, h := range a.Hosts {

@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"strings"
-
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
@@ -49,14 +47,6 @@ func apiPlace(a *catalog.API) string {
 	return "/api/" + a.Name + "/"
 }
 
-// exampleHost is a name that an API with names of its own has.
-func exampleHost(a *catalog.API) string {
-	if len(a.Hosts) == 0 {
-		return ""
-	}
-	return strings.Replace(a.Hosts[0], "*", "www", 1)
-}
-
 // asIs is the page of an API: where it is, and what is done with its answers.
 func (s *Set) asIs(a *catalog.API, l i18n.Language) (view, error) {
 	return view{
@@ -67,6 +57,6 @@ func (s *Set) asIs(a *catalog.API, l i18n.Language) (view, error) {
 			Host                       string // for the example
 			Origin                     string // of the service
 			Rules                      []string
-		}{a.Name, l.Of(a.Title), summaryOf(a, l), apiPlace(a), a.Hosts, exampleHost(a), s.origin(), rulesOf(a, l)},
+		}{a.Name, l.Of(a.Title), summaryOf(a, l), apiPlace(a), a.Hosts, a.ExampleHost(), s.origin(), rulesOf(a, l)},
 	}, nil
 }
