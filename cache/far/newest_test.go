@@ -286,8 +286,8 @@ func TestMarksOfNothingAreForgottenSoon(t *testing.T) {
 	tier.set("kept", []byte("value"), time.Hour)
 	waittest.Until(t, "the value", empty(tier))
 	for range 2 {
-		tier.Mark("kept", nextDate(), []byte("g"), long)
-		tier.Mark("new", nextDate(), []byte("g"), long)
+		tier.Mark("kept", nextDate(), []byte("g"), long, false)
+		tier.Mark("new", nextDate(), []byte("g"), long, false)
 		waittest.Until(t, "the marks", empty(tier))
 		for key, want := range map[string]time.Duration{"kept": long, "new": short} {
 			var left int64

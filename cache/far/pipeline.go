@@ -138,7 +138,7 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 		announce = 1
 	}
 	op := opWrite
-	if j.kind == marking {
+	if j.kind == marking && !j.lasting {
 		op = opMark
 	}
 	args := []any{op, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce}

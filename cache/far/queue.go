@@ -35,6 +35,7 @@ type job struct {
 	make        func() ([]byte, time.Duration)
 	created     time.Time // of the entry; of a deletion, up to when
 	replaceable bool
+	lasting     bool // of a mark, kept for ttl also where there was nothing
 	announced   bool // once it is written
 	token       string
 	// release is that of the key's lease, which goes along with the write of an entry.

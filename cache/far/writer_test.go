@@ -113,7 +113,7 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 			}
 			for i := range 15 {
 				tier.del(fmt.Sprint(i))
-				tier.Mark(fmt.Sprint(i+15), nextDate(), []byte("gone"), time.Minute)
+				tier.Mark(fmt.Sprint(i+15), nextDate(), []byte("gone"), time.Minute, false)
 			}
 			for i := range 30 {
 				tier.set(fmt.Sprint("later", i), []byte("v"), time.Minute)

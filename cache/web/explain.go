@@ -95,6 +95,8 @@ func (reason Reason) explain(r *Response, t *Terms, rules *Rules) words.Text {
 		return words.Sayf("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status)
 	case VaryMany:
 		return words.Sayf("Vary names more than %d fields", "Vary 列出的字段超过 %d 个", maxVary)
+	case InManyGroups:
+		return words.Sayf("Cache-Groups names more than %d groups", "Cache-Groups 列出的组超过 %d 个", maxGroups)
 	case StatusWithoutLifetime:
 		return words.Sayf("status %d is only stored if the answer says for how long it is fresh", "状态码为 %d 的响应只有声明了保鲜期才缓存", r.Status)
 	case SaysNothing, WithoutLifetime, NeverFresh:

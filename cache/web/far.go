@@ -28,8 +28,8 @@ type Far interface {
 	// Set writes a value created then, unless there is a newer one, and where it replaces one tells all instances of it: see
 	// Replaced. It never blocks. make is called when it is written; 0: it is not.
 	Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration))
-	// Mark is Set of a small value that must arrive.
-	Mark(key string, created time.Time, value []byte, ttl time.Duration)
+	// Mark is Set of a small value that must arrive. If nothing was there, it is kept only as long as a fill may take, unless lasting is set.
+	Mark(key string, created time.Time, value []byte, ttl time.Duration, lasting bool)
 }
 
 const (
@@ -144,7 +144,7 @@ func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, 
 	if s.Lifetime != nil {
 		t.Lifetime = max(0, min(t.Lifetime, *s.Lifetime))
 	}
-	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Site: s.Site, Body: body, Tags: s.Tags, origin: s.Origin, generation: s.Generation}
+	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Site: s.Site, Body: body, Tags: s.Tags, Groups: GroupsIn(r.Header["Cache-Groups"]), origin: s.Origin, generation: s.Generation}
 	o.selecting = o.keyFor(o.Names)
 	if part, ok := StoredPart(r.Header, int64(len(body))); ok && r.Status == http.StatusPartialContent {
 		part.Elsewhere = s.Elsewhere
@@ -176,7 +176,7 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 	}
 	o, found := s.look(ctx, key, s.farKey(key), rules, now)
 	switch {
-	case !found.Answered || selected == nil:
+	case !found.Answered || selected == nil || selected.doubtful(known.outage) && !s.learnGroups(ctx, key, selected):
 	case found.Value == nil && selected.verified.Load() == superseded: // by what Redis has lost, such as the mark of a purge
 		s.gone(key, selected.Requested)
 	default:
@@ -287,6 +287,9 @@ func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules, now 
 		return nil, found
 	case o == nil:
 		return nil, found
+	case !s.learnGroups(ctx, key, o):
+		found.Answered = false
+		return nil, found
 	}
 	gone, stale := s.purgedSince(key, o)
 	switch {
@@ -329,7 +332,7 @@ const (
 // here of that URI is looked up again once.
 func (s *Store) Replaced(farKey string, created time.Time) {
 	key, ours := strings.CutPrefix(farKey, s.Name+":")
-	if !ours {
+	if !ours || s.heardOfGroup(key, created) {
 		return
 	}
 	s.replaced[s.hash(key)%locks].Add(1)
@@ -373,7 +376,7 @@ func (s *Store) share(key string, o *Object) {
 // shareGone tells the other instances that a URI was purged, by its key or that of a variant.
 func (s *Store) shareGone(farKey string, at time.Time) {
 	if s.Far != nil {
-		s.Far.Mark(farKey, at, []byte{farGone}, farTime)
+		s.Far.Mark(farKey, at, []byte{farGone}, farTime, false)
 	}
 }
 

@@ -113,6 +113,8 @@ func (reason Reason) cause(status int) words.Text {
 		return words.Sayf("Vary of the API has *, a malformed name, or more than %d names", "API 的 Vary 含有 *、格式不对的名称或 %d 个以上的名称", maxVary)
 	case VaryByClient:
 		return words.Say("the API says Vary: X-Forwarded-For, which differs between clients", "API 声明了 Vary: X-Forwarded-For，而它因客户端而异")
+	case InManyGroups:
+		return words.Sayf("Cache-Groups of the API names more than %d groups", "API 的 Cache-Groups 列出的组超过 %d 个", maxGroups)
 	case NeverFresh:
 		return words.Say("the responses of the API are stale when they arrive, or say no-cache, and have no ETag or Last-Modified", "API 的响应到达时已经过期，或声明了 no-cache，又没有 ETag 或 Last-Modified")
 	case TooLarge:
@@ -136,6 +138,8 @@ func (reason Reason) remedy() words.Text {
 		return words.Say("set response: {set: {Vary: Accept}} in its file, with the request fields that make another response", "请在它的文件中设置 response: {set: {Vary: Accept}}，列出影响响应的请求字段")
 	case VaryByClient:
 		return words.Say("if the field makes no other response, set cache: {ignore_vary: [X-Forwarded-For]} in its file", "如果这个字段不影响响应，请在它的文件中设置 cache: {ignore_vary: [X-Forwarded-For]}")
+	case InManyGroups:
+		return words.Say("if nothing is purged by them, set response: {remove: [Cache-Groups]} in its file", "如果不按组清除，请在它的文件中设置 response: {remove: [Cache-Groups]}")
 	case TooLarge:
 		return words.Say("set a larger cache: {body: 33554432} in its file, in bytes", "请在它的文件中调大 cache: {body: 33554432}（单位为字节）")
 	}

@@ -25,6 +25,8 @@ type Object struct {
 	// Part is what of the whole the body is; nil: all of it.
 	Part *Part
 	Tags []string
+	// Groups are the cache groups that the response is in (RFC 9875).
+	Groups []string
 	// Made is what who serves it makes of it, once.
 	Made atomic.Value
 	// selecting is the key of Site and Selected.
@@ -37,6 +39,8 @@ type Object struct {
 	// verified is the outage of which it is known that nothing newer came in it, see Missed; or doubted, or superseded:
 	// there is something newer.
 	verified atomic.Int64
+	// inGroups is up to which of the invalidations of groups it is known that none is about it.
+	inGroups atomic.Int64
 	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.
 	failed atomic.Int64
 	// outdated: see Outdate.
@@ -70,7 +74,7 @@ func (o *Object) Rests(now time.Time) bool {
 
 // clone is a copy that may be changed until it is stored.
 func (o *Object) clone() *Object {
-	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Site: o.Site, Body: o.Body, Part: o.Part, Tags: o.Tags, selecting: o.selecting, client: o.client, origin: o.origin, generation: o.generation}
+	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Site: o.Site, Body: o.Body, Part: o.Part, Tags: o.Tags, Groups: o.Groups, selecting: o.selecting, client: o.client, origin: o.origin, generation: o.generation}
 }
 
 // With is the object with its body, which is a part of the whole unless that is nil. A whole one says how long it is.
@@ -113,8 +117,10 @@ const overhead = 600
 // Weight is how many bytes of memory it takes, about.
 func (o *Object) Weight() int {
 	n := overhead + len(o.Body) + len(o.selecting)
-	for _, tag := range o.Tags {
-		n += len(tag) + 16
+	for _, names := range [...][]string{o.Tags, o.Groups} {
+		for _, name := range names {
+			n += len(name) + 16
+		}
 	}
 	for name, value := range o.Selected {
 		n += len(name) + len(value) + 40
@@ -136,7 +142,7 @@ func asInJSON(text string) string { return string([]rune(text)) }
 // NewObject makes the object of a response to a request, whose header it takes over, without what may not be kept.
 func NewObject(r *Response, t *Terms, request *Selector, rules *Rules) *Object {
 	names, _ := varyFields(r.Header, rules.Ignored) // with an error it is not storable
-	o := &Object{Response: *r, Terms: *t, Names: withRouting(names, request.routed), Site: request.Site, client: request.Client, origin: rules.Origin}
+	o := &Object{Response: *r, Terms: *t, Names: withRouting(names, request.routed), Site: request.Site, client: request.Client, origin: rules.Origin, Groups: GroupsIn(r.Header["Cache-Groups"])}
 	RemoveConnectionFields(o.Header)
 	delete(o.Header, "Age")
 	o.Selected = request.selected(o.Names)

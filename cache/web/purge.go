@@ -6,7 +6,7 @@ import (
 )
 
 // ErrPurge means that a text is no purge.
-var ErrPurge = errors.New("expected url, prefix or tag with a value, such as: url /news?page=2, prefix /news/, tag front; with soft before it, what it is about becomes stale instead")
+var ErrPurge = errors.New("expected url, prefix, tag or group with a value, such as: url /news?page=2, prefix /news/, tag front, group front; with soft before it, what it is about becomes stale instead")
 
 // The words of a purge as a text.
 const (
@@ -14,6 +14,7 @@ const (
 	wordURL    = "url "
 	wordPrefix = "prefix "
 	wordTag    = "tag "
+	wordGroup  = "group "
 )
 
 // ParsePurge reads a purge of what is stored of an API, such as soft tag front. The error is ErrPurge.
@@ -30,6 +31,10 @@ func ParsePurge(api, text string) (Purge, error) {
 	}
 	if tag, ok := strings.CutPrefix(text, wordTag); ok && tag != "" && !strings.ContainsAny(tag, " ,") {
 		p.Tag, p.Prefix = asInJSON(tag), api+"/"
+		return p, nil
+	}
+	if group, ok := strings.CutPrefix(text, wordGroup); ok && group != "" {
+		p.Group, p.Prefix = group, api+"/"
 		return p, nil
 	}
 	return Purge{}, ErrPurge

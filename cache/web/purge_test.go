@@ -12,12 +12,14 @@ func TestPurgesAsTexts(t *testing.T) {
 		"prefix /":        {Prefix: "x/"},
 		"soft prefix /n/": {Prefix: "x/n/", Soft: true},
 		"tag front":       {Prefix: "x/", Tag: "front"},
+		"group a, b":      {Prefix: "x/", Group: "a, b"},
+		"soft group a":    {Prefix: "x/", Group: "a", Soft: true},
 	} {
 		if got, err := ParsePurge("x", text); err != nil || got != want {
 			t.Errorf("%s: %+v %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "url", "url a", "prefix x", "tag ", "tag a b", "tag a,b", "soft", "hard tag a", "x:7f3a"} {
+	for _, text := range []string{"", "url", "url a", "prefix x", "tag ", "tag a b", "tag a,b", "group ", "soft", "hard tag a", "x:7f3a"} {
 		if _, err := ParsePurge("x", text); !errors.Is(err, ErrPurge) {
 			t.Errorf("%q: %v", text, err)
 		}

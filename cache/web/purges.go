@@ -115,8 +115,7 @@ func (m *widePurges) cover(key string, o *Object) (gone bool, stale time.Time) {
 
 // remember keeps a purge for what is under way, and for what instances still share, and returns it as it is dated here.
 func (s *Store) remember(p Purge) Purge {
-	now := time.Now()
-	p.At = now.Add(p.At.Sub(now)) // with the monotonic clock: else nothing would be stored until one that was set back has caught up
+	p.At = monotonic(p.At)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.Key != "" && !p.Soft {
@@ -131,7 +130,7 @@ func (s *Store) remember(p Purge) Purge {
 func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.uris.cover(s.hash(key), o) {
+	if s.uris.cover(s.hash(key), o) || s.outOfGroups(key, o) {
 		return true, stale
 	}
 	return s.wide.cover(key, o)
@@ -145,13 +144,17 @@ func (s *Store) mayBePurged(key string, o *Object) bool {
 }
 
 // PurgedSince reports whether a purge was ordered since then that is about what is stored of a URI, or may be: of what is
-// under way it is not known which tags it has.
+// under way it is not known which tags it has, and of its groups no more than which ones responses had before.
 func (s *Store) PurgedSince(key string, since time.Time) bool {
 	o := &Object{Response: Response{Requested: since}}
+	before, _ := s.table.GetIfPresent(key) // those that are gone included
+	if slices.ContainsFunc(before, func(old *Object) bool { return !since.After(s.GroupsPurged(key, old)) }) {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.uris.mayCover(s.hash(key), o) || slices.ContainsFunc(s.wide.all, func(p Purge) bool {
-		p.Tag = ""
+		p.Tag, p.Group = "", ""
 		return p.Covers(key, o)
 	})
 }
@@ -163,7 +166,7 @@ func (s *Store) Walk(p *Purge, each func(uri string, o *Object) bool) {
 			continue
 		}
 		for _, o := range variants {
-			if p.Covers(key, o) && !each(key, o) {
+			if p.Covers(key, o) && !s.outOfGroups(key, o) && !each(key, o) {
 				return
 			}
 		}

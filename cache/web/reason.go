@@ -49,6 +49,8 @@ const (
 	VaryByClient
 	// Disguised means that the request has a field of Vary with _ in the place of -.
 	Disguised
+	// InManyGroups means that the response is in more cache groups than may be.
+	InManyGroups
 	// StatusWithoutLifetime means that responses with this status are stored only if they state their lifetime.
 	StatusWithoutLifetime
 	// SaysNothing means that the response has no Cache-Control, no lifetime, and no validator.
@@ -95,6 +97,8 @@ func forbiddenByDirective(q *Request, r *Response, t *Terms) Reason {
 		return RequestNoStore
 	case r.Status == http.StatusPartialContent && r.Header.Get("Content-Range") == "":
 		return PartOfNothing
+	case len(GroupsIn(r.Header["Cache-Groups"])) > maxGroups:
+		return InManyGroups
 	case q.Header["Authorization"] != nil && !t.Public && !t.MustRevalidate && !t.SMaxAge.Given: // section 3.5
 		return Authorized
 	}

@@ -49,6 +49,8 @@ func TestNotStored(t *testing.T) {
 		{&usualRules, 200, "Cache-Control: max-age=60|Vary: a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u", "", VaryMany},
 		{&usualRules, 200, "Cache-Control: max-age=60|Vary: X-Forwarded-For", "", VaryByClient},
 		{&usualRules, 200, "Cache-Control: max-age=60|Vary: X-A", "X_A: 1", Disguised},
+		{&usualRules, 200, "Cache-Control: max-age=60|Cache-Groups: " + groupNames(maxGroups), "", MayBeStored},
+		{&usualRules, 200, "Cache-Control: max-age=60|Cache-Groups: " + groupNames(maxGroups+1), "", InManyGroups},
 	} {
 		r := received(row.status, split(row.response)...)
 		terms := TermsOf(r, row.rules)

@@ -80,6 +80,9 @@ func (s *Store) WriteFile(name string) (n int, err error) {
 			continue
 		}
 		for i := len(variants) - 1; i >= 0 && err == nil; i-- { // the newest last, which is then the first again
+			if s.outOfGroups(key, variants[i]) {
+				continue
+			}
 			if err = writeObject(w, key, variants[i]); err == nil {
 				n++
 			}

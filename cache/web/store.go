@@ -38,14 +38,16 @@ type Store struct {
 	uris uriPurges
 	wide widePurges
 
+	groups groupPurges
+
 	broken brokenObjects
 }
 
 // Purge says which objects are gone that were asked for before At.
 type Purge struct {
 	At time.Time
-	// Key is one URI, Prefix all that begin with it, Tag those of them that have it; all empty: everything.
-	Key, Prefix, Tag string
+	// Key is one URI, Prefix all that begin with it, Tag those of them that have it, Group those in that cache group; all empty: everything.
+	Key, Prefix, Tag, Group string
 	// Soft makes them stale instead: they are validated, and may be served where that fails.
 	Soft bool
 }
@@ -57,7 +59,7 @@ func (p *Purge) Covers(key string, o *Object) bool {
 		return false
 	case p.Key != "":
 		return key == p.Key
-	case p.Tag != "" && !slices.Contains(o.Tags, p.Tag):
+	case p.Tag != "" && !slices.Contains(o.Tags, p.Tag), p.Group != "" && !slices.Contains(o.Groups, p.Group):
 		return false
 	}
 	return strings.HasPrefix(key, p.Prefix)
@@ -110,7 +112,11 @@ func (s *Store) DigestWith(key [KeyBytes]byte) { s.digestKey.Store(&key) }
 // Get returns what is stored of a URI; nil: nothing.
 func (s *Store) Get(key string) Variants {
 	v, _ := s.table.GetIfPresent(key)
-	return v
+	gone := func(o *Object) bool { return s.outOfGroups(key, o) }
+	if !slices.ContainsFunc(v, gone) {
+		return v
+	}
+	return slices.DeleteFunc(slices.Clone(v), gone)
 }
 
 // Put stores an object without the fields of one caller, here and for the other instances, unless it was purged since it was

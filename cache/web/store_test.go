@@ -361,7 +361,7 @@ func TestOfALongURINobodyTells(t *testing.T) {
 func TestAPurgeElsewhereAllowsForClocks(t *testing.T) {
 	s, far := newTestStore(t, 1<<20), webtest.Far{}
 	s.Far = far
-	far.Mark(s.farKey("/x"), noon, []byte{farGone}, farTime)
+	far.Mark(s.farKey("/x"), noon, []byte{farGone}, farTime, false)
 	s.put("/x", object(0, "just before, by a clock that is ahead").later(ClockSkew/2), 0)
 	s.put("/y", object(0, "other").later(ClockSkew/2), 0)
 	s.Missed()

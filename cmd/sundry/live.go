@@ -171,7 +171,7 @@ type compiled struct {
 
 // distrust keeps what other instances share of APIs from being used that may have been purged before then, such as by its tag:
 // Redis still has it, and only those that were told know better.
-func (s *server) distrust(before time.Time) { s.store.Purge(web.Purge{At: heard(before)}) }
+func (s *server) distrust(before time.Time) { s.store.Purge(web.Purge{At: web.Heard(before)}) }
 
 // purge puts purges into force on this instance, and carries out orders: even where the
 // cache settings that came with them cannot be compiled here.
@@ -216,7 +216,7 @@ func (s *server) execOrder(o *live.Order) {
 	switch o.Do {
 	case live.DoDrop:
 		if p, err := web.ParsePurge(o.Target, o.Key); err == nil {
-			p.At = heard(o.At)
+			p.At = web.Heard(o.At)
 			s.store.Purge(p)
 		}
 		if space, ok := cache.SpaceOf(s.cache.Spaces(o.Target), o.Key); ok {

@@ -148,16 +148,6 @@ func resultOfCall(err error) string {
 	return "unavailable"
 }
 
-// heard is when a purge applies that was ordered then: to all that was asked for until then, and, since it is not known to the
-// millisecond when that was by this clock, a little later, but not after now. What is purged in vain is asked for once more.
-func heard(ordered time.Time) time.Time {
-	at, now := ordered.Add(web.ClockSkew), time.Now()
-	if at.After(now) {
-		return now
-	}
-	return at
-}
-
 // purgeAPIs carries out, on what is kept of APIs, the purges of whole endpoints that are new, or dated anew by another reading
 // of the clock. The caller holds mu.
 func (s *server) purgeAPIs(purges map[string]policy.Purge) {
@@ -171,11 +161,11 @@ func (s *server) purgeAPIs(purges map[string]policy.Purge) {
 		}
 		before := s.purged[target]
 		if p.Hard.After(before.Hard) {
-			s.store.Purge(web.Purge{At: heard(p.Hard), Prefix: prefix})
+			s.store.Purge(web.Purge{At: web.Heard(p.Hard), Prefix: prefix})
 			before.Hard = p.Hard
 		}
 		if p.Soft.After(before.Soft) {
-			s.store.Purge(web.Purge{At: heard(p.Soft), Prefix: prefix, Soft: true})
+			s.store.Purge(web.Purge{At: web.Heard(p.Soft), Prefix: prefix, Soft: true})
 			before.Soft = p.Soft
 		}
 		s.purged[target] = before

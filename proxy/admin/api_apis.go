@@ -80,15 +80,16 @@ type keptView struct {
 	// Site is the public address that the origin was told, for example https://example.org.
 	Site string `json:"site,omitempty"`
 	// Vary are the request fields that select it, each with the value of its request: normalised, or as a digest.
-	Vary map[string]string `json:"vary,omitempty"`
-	Tags []string          `json:"tags,omitempty"`
-	Part string            `json:"part,omitempty"` // such as bytes 0-99/200
+	Vary   map[string]string `json:"vary,omitempty"`
+	Tags   []string          `json:"tags,omitempty"`
+	Groups []string          `json:"groups,omitempty"`
+	Part   string            `json:"part,omitempty"` // such as bytes 0-99/200
 }
 
 func newKeptView(name, uri string, o *web.Object, now time.Time) keptView {
 	v := keptView{
 		URL: redact.Query(strings.TrimPrefix(uri, name)), Status: o.Status, Type: o.Header.Get("Content-Type"), ETag: o.Tag(), Bytes: len(o.Body),
-		AgeS: int64(o.Age(now) / time.Second), LeftS: int64(o.Left(now) / time.Second), Site: o.Site, Tags: o.Tags,
+		AgeS: int64(o.Age(now) / time.Second), LeftS: int64(o.Left(now) / time.Second), Site: o.Site, Tags: o.Tags, Groups: o.Groups,
 	}
 	if o.Part != nil {
 		v.Part = o.Part.ContentRange(o.Part.Total)
@@ -102,7 +103,7 @@ func newKeptView(name, uri string, o *web.Object, now time.Time) keptView {
 	return v
 }
 
-// kept lists what this instance keeps of an API, the newest first: by URL, prefix or tag, or all.
+// kept lists what this instance keeps of an API, the newest first: by URL, prefix, tag or cache group, or all.
 func (a *api) kept(r *http.Request) (any, error) {
 	name, query := r.PathValue("name"), r.URL.Query()
 	if _, ok := a.Catalog().API(name); !ok {
@@ -112,7 +113,7 @@ func (a *api) kept(r *http.Request) (any, error) {
 	if err != nil || limit < 1 || limit > maxEntries {
 		limit = 100
 	}
-	of := a.asKept(name, selection{query.Get("url"), query.Get("prefix"), query.Get("tag")})
+	of := a.asKept(name, selection{query.Get("url"), query.Get("prefix"), query.Get("tag"), query.Get("group")})
 	p, err := of.purge(name, false)
 	if err != nil {
 		return nil, err
@@ -129,7 +130,7 @@ func (a *api) kept(r *http.Request) (any, error) {
 }
 
 // selection says which responses of an API are meant; all empty: all.
-type selection struct{ url, prefix, tag string }
+type selection struct{ url, prefix, tag, group string }
 
 // asKept is a selection with its URL as responses are kept by it: in the one form of its path, and where the file of the API drops or sorts
 // parameters. The last segment of a prefix may be incomplete.
@@ -150,7 +151,7 @@ func (a *api) asKept(name string, of selection) selection {
 // text is the selection as an order has it.
 func (s selection) text() (text string, err error) {
 	given := 0
-	for word, value := range map[string]string{"url": s.url, "prefix": s.prefix, "tag": s.tag} {
+	for word, value := range map[string]string{"url": s.url, "prefix": s.prefix, "tag": s.tag, "group": s.group} {
 		if value != "" {
 			text = word + " " + value
 			given++
@@ -162,7 +163,7 @@ func (s selection) text() (text string, err error) {
 	case 1:
 		return text, nil
 	}
-	return "", badRequest("expected one of url, prefix and tag", "url、prefix、tag 只能给出一个")
+	return "", badRequest("expected one of url, prefix, tag and group", "url、prefix、tag、group 只能给出一个")
 }
 
 // purge is the selection as a purge of an API.
@@ -219,7 +220,7 @@ func (a *api) purgeAPI(r *http.Request, name string, of selection, soft, preview
 
 // purgeByMethod answers the method PURGE, as other caches do: of the path below which the API is, or with its Host. With
 // Cache-Tag or Surrogate-Key it is about what has that tag, of all APIs at / where none is there, with Soft-Purge: 1 that becomes stale.
-// Other names of such a field are refused: without it, something else would be purged.
+// Cache-Groups is the same for a cache group (RFC 9875). Other names of such a field are refused: without it, something else would be purged.
 func (a *api) purgeByMethod(r *http.Request) (any, error) {
 	for _, name := range [...]string{"Cache-Tags", "Surrogate-Keys", "Xkey"} {
 		if r.Header[name] != nil {
@@ -231,10 +232,17 @@ func (a *api) purgeByMethod(r *http.Request) (any, error) {
 	if tags := cmp.Or(strings.Join(r.Header["Cache-Tag"], ","), strings.Join(r.Header["Surrogate-Key"], ",")); tags != "" {
 		of = selection{tag: tags} // several are refused
 	}
+	if lines := r.Header["Cache-Groups"]; lines != nil {
+		groups := web.GroupsIn(lines)
+		if len(groups) != 1 || groups[0] == "" || of.tag != "" {
+			return nil, badRequest("Cache-Groups: expected one string in quotation marks, such as Cache-Groups: \"news\", and no tag besides", "Cache-Groups：应为一个带双引号的字符串，例如 Cache-Groups: \"news\"，且不能同时给出标签")
+		}
+		of = selection{group: groups[0]}
+	}
 	switch {
 	case ok:
 		return a.purgeAPI(r, name, of, soft, false)
-	case of.tag != "" && r.URL.Path == "/" && len(a.Catalog().APIs) > 0:
+	case (of.tag != "" || of.group != "") && r.URL.Path == "/" && len(a.Catalog().APIs) > 0:
 		return a.purgeEverywhere(r, of, soft)
 	}
 	return nil, refuse(http.StatusNotFound, a.nothingToPurge(r))

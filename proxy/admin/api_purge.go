@@ -16,8 +16,9 @@ func (a *api) purge(r *http.Request) (any, error) {
 		Endpoint string `json:"endpoint"` // or * for all
 		Key      string `json:"key"`      // of one entry
 		URL      string `json:"url"`      // of an API: what is kept of it, of all that begins with
-		Prefix   string `json:"prefix"`   // the prefix, or has the tag
+		Prefix   string `json:"prefix"`   // the prefix, or has the tag, or is in the cache group
 		Tag      string `json:"tag"`
+		Group    string `json:"group"`
 		Mode     string `json:"mode"` // soft or hard
 		Preview  bool   `json:"preview"`
 	}
@@ -26,14 +27,14 @@ func (a *api) purge(r *http.Request) (any, error) {
 	}
 	_, known := a.Catalog().Get(body.Endpoint)
 	_, isAPI := a.Catalog().API(body.Endpoint)
-	of := selection{body.URL, body.Prefix, body.Tag}
+	of := selection{body.URL, body.Prefix, body.Tag, body.Group}
 	switch {
 	case isAPI && body.Key == "" && (body.Mode == "soft" || body.Mode == "hard"):
 		return a.purgeAPI(r, body.Endpoint, of, body.Mode == "soft", body.Preview)
 	case of != selection{} && !isAPI:
-		return nil, fieldError("endpoint", "url, prefix and tag: expected the name of an API with proxy:", "url、prefix、tag：应给出以 proxy: 声明的 API 的名称")
+		return nil, fieldError("endpoint", "url, prefix, tag and group: expected the name of an API with proxy:", "url、prefix、tag、group：应给出以 proxy: 声明的 API 的名称")
 	case isAPI && body.Key != "":
-		return nil, fieldError("key", "key: expected url, prefix or tag for an API", "key：对于 API 应使用 url、prefix 或 tag")
+		return nil, fieldError("key", "key: expected url, prefix, tag or group for an API", "key：对于 API 应使用 url、prefix、tag 或 group")
 	case !known && !isAPI && body.Endpoint != policy.AllEndpoints:
 		return nil, noEndpoint(body.Endpoint)
 	case body.Key != "" && !a.hasKey(body.Endpoint, body.Key):

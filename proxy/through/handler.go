@@ -433,12 +433,18 @@ func (c *call) respondIfThere(a *answer) {
 // gets what has just been made; who comes later, what may be reused.
 func (c *call) mayHave(a *answer) bool {
 	switch {
-	case !a.shared, !c.selector.Selects(a.object):
+	case !a.shared, !c.selector.Selects(a.object), c.outOfGroups(a.object):
 		return false
 	case a.status.Hit, !c.began.After(a.object.Received):
 		return true
 	}
 	return a.object.Judge(&c.q.Directives, c.began) == web.Reuse
+}
+
+// outOfGroups reports whether a cache group of the response was invalidated after it was requested and before this request came.
+func (c *call) outOfGroups(o *web.Object) bool {
+	at := c.store.GroupsPurged(c.key, o)
+	return !o.Requested.After(at) && !at.After(c.began)
 }
 
 // selected is what is stored here that the request selects, be it fresh or not; nil: nothing.

@@ -155,7 +155,7 @@ func (c *call) sendInterim(code int, h http.Header) {
 }
 
 // invalidate makes what is stored for the target unusable, and for the URIs of the same host that the answer names (RFC
-// 9111, section 4.4), or a COPY or MOVE leads to (RFC 4918). A response that was asked for before is not stored any more.
+// 9111, section 4.4), or a COPY or MOVE leads to (RFC 4918), and the cache groups that it names. A response that was asked for before is not stored any more.
 func (c *call) invalidate(got *web.Response) {
 	c.store.Purge(web.Purge{At: got.Received, Key: c.key})
 	for _, uri := range [...]string{got.Header.Get("Location"), got.Header.Get("Content-Location"), c.destination()} {
@@ -163,6 +163,7 @@ func (c *call) invalidate(got *web.Response) {
 			c.store.Purge(web.Purge{At: got.Received, Key: key})
 		}
 	}
+	c.store.PurgeGroups(c.Name, got.Header["Cache-Group-Invalidation"], got.Received)
 }
 
 // destination is what a COPY or MOVE leads to; "": the request is another one.

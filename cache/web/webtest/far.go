@@ -24,6 +24,6 @@ func (f Far) Set(key string, created time.Time, _, _ bool, _ int, value func() (
 }
 
 // Mark implements web.Far.
-func (f Far) Mark(key string, created time.Time, value []byte, ttl time.Duration) {
+func (f Far) Mark(key string, created time.Time, value []byte, ttl time.Duration, _ bool) {
 	f.Set(key, created, false, true, 1, func() ([]byte, time.Duration) { return value, ttl })
 }

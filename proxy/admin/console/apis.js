@@ -41,7 +41,7 @@ function cells(a, refresh) {
   ];
 }
 
-// kept lists responses, of which those with a prefix or a tag are looked for and purged together.
+// kept lists responses, of which those with a prefix, a tag or a group are looked for and purged together.
 function kept(apis, entries, total, size, wrong, refresh) {
   const choose = (set) => (event) => {
     set(event.target.value.trim());
@@ -52,8 +52,8 @@ function kept(apis, entries, total, size, wrong, refresh) {
   return [
     h("div", { class: "bar-row apart", key: "bar" },
       h("label", null, t("API"), " ", h("select", { id: "apis-api", onchange: choose((v) => { chosen = v; }) }, apis.map((a) => h("option", { key: a.name, value: a.name, selected: a.name === name }, a.name)))),
-      h("label", null, t("By"), " ", h("select", { id: "apis-by", onchange: choose((v) => { by = v; }) }, [["prefix", t("URL prefix")], ["tag", t("tag")]].map(([v, text]) => h("option", { key: v, value: v, selected: v === by }, text)))),
-      h("input", { id: "apis-value", type: "search", value, "aria-label": t("URL prefix or tag"), placeholder: { prefix: "/news/", tag: "front" }[by], onchange: choose((v) => { value = v; }), autocomplete: "off", spellcheck: "false" }),
+      h("label", null, t("By"), " ", h("select", { id: "apis-by", onchange: choose((v) => { by = v; }) }, [["prefix", t("URL prefix")], ["tag", t("tag")], ["group", t("cache group")]].map(([v, text]) => h("option", { key: v, value: v, selected: v === by }, text)))),
+      h("input", { id: "apis-value", type: "search", value, "aria-label": t("URL prefix, tag or group"), placeholder: { prefix: "/news/", tag: "front", group: "front" }[by], onchange: choose((v) => { value = v; }), autocomplete: "off", spellcheck: "false" }),
       value && !wrong && button(t("Purge these…"), t("Make all of them stale, or remove them"), () => purge(name, "", refresh, { [by]: value }), { about: value }),
       h("span", { class: "soft", role: "status" }, wrong || t("{entries} in this instance's memory, {size}.", { entries: plural(total, "entry", "entries"), size: bytes(size) }))),
     table(t("Entries of {name}", { name }), ["URL", t("Status"), t("State"), t("Age"), t("Fresh for"), t("Size"), t("Actions")],
@@ -70,7 +70,7 @@ function row(name, e, refresh) {
   const of = query?.includes("=***") ? { prefix: `${path}?` } : { url: e.url }; // what is hidden cannot be named
   return [
     [h("span", { class: "mono words" }, e.url), e.site && h("div", { class: "soft words" }, e.site), Object.entries(e.vary ?? {}).map(([field, v]) => h("div", { class: "soft words", key: field }, `${field}: ${v || "–"}`)),
-      e.tags && h("div", { class: "soft words" }, `${t("tags")} ${e.tags.join(" ")}`)],
+      e.tags && h("div", { class: "soft words" }, `${t("tags")} ${e.tags.join(" ")}`), e.groups && h("div", { class: "soft words" }, `${t("cache groups")} ${e.groups.join(", ")}`)],
     [h("span", { class: "number" }, String(e.status)), h("div", { class: "soft words" }, e.part || e.type)],
     e.left_s > 0 ? badge("good", "●", t("fresh"), t("Served from the cache")) : badge("warn", "○", t("stale"), t("Asked for again before it is served, unless the response allows otherwise")),
     h("span", { class: "number" }, approximate(e.age_s)),

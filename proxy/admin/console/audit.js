@@ -35,10 +35,10 @@ function who(by) {
   return by === "autopilot" ? t("autopilot") : by;
 }
 
-const kinds = { url: "URL", prefix: t("URL prefix"), tag: t("tag") };
+const kinds = { url: "URL", prefix: t("URL prefix"), tag: t("tag"), group: t("cache group") };
 
 // ofAPI says what was purged of an API, as [, whether softly, kind, value]; nothing where it was an entry of an endpoint.
-const ofAPI = ({ do: what, note }) => what === "drop" && /^(soft )?(url|prefix|tag) (.+)$/.exec(note);
+const ofAPI = ({ do: what, note }) => what === "drop" && /^(soft )?(url|prefix|tag|group) (.+)$/.exec(note);
 
 // noted is a note of the program in words; what people have written stays as it is.
 function noted({ do: what, note = "" }) {

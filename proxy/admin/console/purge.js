@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { t } from "./language.js";
 import { bytes, pendingNote, plural } from "./text.js";
 
-// purge shows what it would reach before it can be confirmed. of is what of an API it is about: its url, a prefix or a tag.
+// purge shows what it would reach before it can be confirmed. of is what of an API it is about: its url, a prefix, a tag or a group.
 export function purge(endpoint, key, refresh, of = {}) {
   const preview = h("p", { class: "preview", role: "status" });
   const modes = [["soft", t("Soft"), t("entries become stale: the next request refreshes them, and they are served if that fails")], ["hard", t("Hard"), t("entries are removed: the next request waits for a new answer")]];
@@ -37,7 +37,7 @@ export function purge(endpoint, key, refresh, of = {}) {
     } });
     return h("label", { class: "choice" }, input, h("span", null, h("strong", null, label), h("span", { class: "soft" }, ` – ${what}`)));
   };
-  const what = key || of.url || (of.prefix && `${of.prefix}…`) || (of.tag && t("tag {tag}", { tag: of.tag })) || (endpoint === "*" ? t("all endpoints and APIs") : t("all of {name}", { name: endpoint }));
+  const what = key || of.url || (of.prefix && `${of.prefix}…`) || (of.tag && t("tag {tag}", { tag: of.tag })) || (of.group && t("cache group {group}", { group: of.group })) || (endpoint === "*" ? t("all endpoints and APIs") : t("all of {name}", { name: endpoint }));
   dialog = openDialog({
     title: key ? t("Drop an entry") : endpoint === "*" ? t("Purge everything") : t("Purge {name}", { name: endpoint }),
     action: key ? t("Drop") : t("Purge"), danger: true, done: refresh,
