@@ -52,10 +52,10 @@ type flights struct {
 
 // join returns the flight for a key, and whether the caller started it now, and is to carry it out. One that began before
 // what it is for was purged is not joined. Each caller calls leave.
-func (s *flights) join(key flightKey, now time.Time, purged func(since time.Time) bool, cancel context.CancelFunc) (f *flight, started bool) {
+func (s *flights) join(key flightKey, now time.Time, isPurged func(*flight) bool, cancel context.CancelFunc) (f *flight, started bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f = s.byKey[key]; f != nil && !purged(f.began) && f.enter() {
+	if f = s.byKey[key]; f != nil && !isPurged(f) && f.enter() {
 		return f, false
 	}
 	f = &flight{key: key, cancel: cancel, began: now, head: make(chan struct{}), readers: 1}
@@ -85,6 +85,16 @@ func (f *flight) spool() *web.Spool {
 	select {
 	case <-f.head:
 		return f.answer.spool
+	default:
+		return nil
+	}
+}
+
+// object returns the response without its body. nil means that the header has not arrived, or that none will.
+func (f *flight) object() *web.Object {
+	select {
+	case <-f.head:
+		return f.answer.object
 	default:
 		return nil
 	}

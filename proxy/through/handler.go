@@ -309,7 +309,7 @@ func (c *call) validate(o *web.Object) {
 // refresh validates behind the caller.
 func (c *call) refresh(o *web.Object) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(flightKey{key: c.key, site: c.selector.Site, caller: "nobody", credentials: c.identifies()}, c.began, c.purgedSince, cancel)
+	f, started := c.flights.join(flightKey{key: c.key, site: c.selector.Site, caller: "nobody", credentials: c.identifies()}, c.began, c.isPurged, cancel)
 	if !started {
 		cancel()
 		f.leave()
@@ -339,7 +339,7 @@ func (c *call) fly(e *errand) {
 	}
 	c.spares = c.hasPatience(e)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(c.flightKey(), c.began, c.purgedSince, cancel)
+	f, started := c.flights.join(c.flightKey(), c.began, c.isPurged, cancel)
 	if started {
 		c.lead(ctx, e, f)
 		return
@@ -349,6 +349,9 @@ func (c *call) fly(e *errand) {
 	a := c.wait(f, e)
 	switch {
 	case a.err != nil && !errors.Is(a.err, context.Canceled):
+	case a.err == nil && c.outOfGroups(a.object):
+		c.fly(e) // on a later flight, because this one is not joined again
+		return
 	case a.err != nil, !c.mayHave(&a):
 		c.alone(e)
 		return
@@ -433,7 +436,7 @@ func (c *call) respondIfThere(a *answer) {
 // gets what has just been made; who comes later, what may be reused.
 func (c *call) mayHave(a *answer) bool {
 	switch {
-	case !a.shared, !c.selector.Selects(a.object), c.outOfGroups(a.object):
+	case !a.shared, !c.selector.Selects(a.object):
 		return false
 	case a.status.Hit, !c.began.After(a.object.Received):
 		return true
@@ -452,7 +455,11 @@ func (c *call) selected() *web.Object {
 	return c.store.Get(c.key).Of(&c.Rules).Select(&c.selector, c.Rules.Languages)
 }
 
-func (c *call) purgedSince(t time.Time) bool { return c.store.PurgedSince(c.key, t) }
+// isPurged reports whether what a flight is for was purged since it began.
+func (c *call) isPurged(f *flight) bool {
+	o := f.object()
+	return c.store.PurgedSince(c.key, f.began) || o != nil && c.outOfGroups(o)
+}
 
 // identifies reports whether the request may say who sends it, so that what it gets tells nothing of what others would get.
 func (c *call) identifies() bool {

@@ -23,6 +23,7 @@ func TestWhatWasPurgedIsSharedWithNobodyWhoComesLater(t *testing.T) {
 		"by its key":  func(s *world) { s.store.Purge(web.Purge{At: time.Now(), Key: "test/a"}) },
 		"softly":      func(s *world) { s.store.Purge(web.Purge{At: time.Now(), Key: "test/a", Soft: true}) },
 		"by a tag":    func(s *world) { s.store.Purge(web.Purge{At: time.Now(), Tag: "t"}) },
+		"by a group":  func(s *world) { s.ask(http.MethodPut, "/b", "new") },
 		"with all":    func(s *world) { s.store.Purge(web.Purge{At: time.Now()}) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,10 +31,12 @@ func TestWhatWasPurgedIsSharedWithNobodyWhoComesLater(t *testing.T) {
 				var version atomic.Int64
 				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
 					if r.Method == http.MethodPut {
+						w.Header().Set("Cache-Group-Invalidation", `"g"`)
 						w.WriteHeader(http.StatusNoContent)
 						return
 					}
 					w.Header().Set("Cache-Control", "max-age=60")
+					w.Header().Set("Cache-Groups", `"f", "g"`)
 					fmt.Fprint(w, version.Add(1))
 					_ = http.NewResponseController(w).Flush()
 					time.Sleep(time.Second)
@@ -421,5 +424,113 @@ func TestNoSuchRange(t *testing.T) {
 		if a := s.get("/a"); a.status != http.StatusOK {
 			t.Errorf("%d %v", a.status, a.header)
 		}
+	})
+}
+
+// TestAGroupIsPurgedBeforeAnybodyKnowsIt: whose header comes after the purge of its group is shared with nobody who came in between, and
+// those share what is fetched then.
+func TestAGroupIsPurgedBeforeAnybodyKnowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var version atomic.Int64
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				w.Header().Set("Cache-Group-Invalidation", `"g"`)
+				return
+			}
+			n := version.Add(1)
+			time.Sleep(time.Second)
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Cache-Groups", `"g"`)
+			fmt.Fprint(w, n)
+		})
+		var all sync.WaitGroup
+		ask := func(n int, want string) {
+			for range n {
+				all.Go(func() {
+					if a := s.get("/a"); a.body != want {
+						t.Errorf("version %s, not %s", a.body, want)
+					}
+				})
+			}
+			time.Sleep(400 * time.Millisecond)
+		}
+		ask(10, "1")
+		s.ask(http.MethodPost, "/b", "new")
+		time.Sleep(time.Millisecond)
+		ask(10, "2")
+		all.Wait()
+		s.wantCalls(3)
+		if a := s.get("/a"); a.body != "2" {
+			t.Errorf("version %s is stored", a.body)
+		}
+	})
+}
+
+// TestGroupsOfResponses: what the response to which method says of groups is heeded, and clients get both fields.
+func TestGroupsOfResponses(t *testing.T) {
+	for name, row := range map[string]struct {
+		method, path, invalidation string
+		status                     int
+		gone                       bool
+	}{
+		"POST":                 {http.MethodPost, "/b", `"x"`, http.StatusOK, true},
+		"DELETE":               {http.MethodDelete, "/b", `"none", "x";a`, http.StatusNoContent, true},
+		"a redirection":        {http.MethodPost, "/b", `"x"`, http.StatusSeeOther, true},
+		"an unknown method":    {"TURN", "/b", `"x"`, http.StatusOK, true},
+		"an error":             {http.MethodPost, "/b", `"x"`, http.StatusConflict, false},
+		"GET":                  {http.MethodGet, "/b", `"x"`, http.StatusOK, false},
+		"HEAD":                 {http.MethodHead, "/b", `"x"`, http.StatusOK, false},
+		"OPTIONS":              {http.MethodOptions, "/b", `"x"`, http.StatusOK, false},
+		"another group":        {http.MethodPost, "/b", `"X"`, http.StatusOK, false},
+		"no list of strings":   {http.MethodPost, "/b", `x`, http.StatusOK, false},
+		"what shares a group":  {http.MethodPut, "/c", ``, http.StatusOK, false}, // RFC 9875, section 2.2.1: may, and is not
+		"what names its group": {http.MethodPut, "/c", `"x"`, http.StatusOK, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path != "/b" && r.Method == http.MethodGet {
+						w.Header().Set("Cache-Control", "max-age=60")
+						w.Header().Set("Cache-Groups", `"w", "x"`)
+						return
+					}
+					w.Header().Set("Cache-Group-Invalidation", row.invalidation)
+					w.WriteHeader(row.status)
+				})
+				for _, path := range []string{"/a", "/c"} {
+					s.get(path)
+				}
+				time.Sleep(time.Second)
+				if a := s.ask(row.method, row.path, ""); a.header.Get("Cache-Group-Invalidation") != row.invalidation {
+					t.Errorf("the client gets %v", a.header)
+				}
+				time.Sleep(time.Second)
+				a := s.get("/a")
+				if hit := strings.Contains(a.header.Get("Cache-Status"), "hit"); hit == row.gone || a.header.Get("Cache-Groups") != `"w", "x"` {
+					t.Errorf("hit: %v; %v", hit, a.header)
+				}
+			})
+		})
+	}
+}
+
+// TestAPurgeOfItsOwnGroup does not keep the response to a POST from being stored.
+func TestAPurgeOfItsOwnGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Cache-Groups", `"x"`)
+			w.Header().Set("Cache-Group-Invalidation", `"x"`)
+			w.Header().Set("Content-Location", r.URL.Path)
+			fmt.Fprint(w, r.Method)
+		})
+		s.get("/a")
+		time.Sleep(time.Second)
+		s.ask(http.MethodPost, "/a", "new")
+		time.Sleep(time.Second)
+		if a := s.get("/a"); a.body != http.MethodPost {
+			t.Errorf("%q is stored", a.body)
+		}
+		s.wantCalls(2)
 	})
 }
