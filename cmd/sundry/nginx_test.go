@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -96,23 +95,7 @@ func sampleSite(t *testing.T, backend string) *site {
 // start runs nginx until the test ends.
 func (s *site) start(t *testing.T, nginx string) {
 	t.Helper()
-	var log output
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, nginx, "-p", s.dir, "-e", "stderr", "-c", s.config)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stop(); _ = cmd.Wait() })
-	waittest.Until(t, "nginx listens", func() bool {
-		c, err := net.Dial("tcp", s.tls)
-		if err != nil {
-			return false
-		}
-		return c.Close() == nil
-	})
+	runPeer(t, s.tls, nginx, "-p", s.dir, "-e", "stderr", "-c", s.config)
 }
 
 // caller calls from 127.0.0.2, which nobody trusts.

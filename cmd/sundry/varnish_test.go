@@ -1,17 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,31 +32,9 @@ backend default { .host = "%s"; .port = "%s"; }
 sub vcl_backend_response { set beresp.grace = 0s; }
 sub vcl_deliver { set resp.http.Front-TTL = obj.ttl; set resp.http.Front-Hits = obj.hits; }
 `, host, port))
-	var log output
-	ctx, stop := context.WithCancel(context.Background())
 	// Without a jail, so that it runs for whoever runs the tests.
-	cmd := exec.CommandContext(ctx, program, "-F", "-j", "none", "-n", filepath.Join(dir, "v"), "-a", listen, "-f", vcl, "-s", "malloc,16m", "-T", "none",
+	runPeer(t, listen, program, "-F", "-j", "none", "-n", filepath.Join(dir, "v"), "-a", listen, "-f", vcl, "-s", "malloc,16m", "-T", "none",
 		"-p", "thread_pool_min=10", "-p", "thread_pools=1")
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("varnish: %s", &log)
-		}
-	})
-	waittest.Until(t, "varnish listens", func() bool {
-		c, err := net.Dial("tcp", listen)
-		if err != nil {
-			return false
-		}
-		return c.Close() == nil
-	})
 	return "http://" + listen
 }
 
