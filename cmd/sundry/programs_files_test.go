@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"sundry/upstreams/lib/peertest"
+)
+
+// TestNotesInPython: what clients read of an API in Python is stored, and what they change is seen at once, in lists too, of which the API
+// says that they have changed.
+func TestNotesInPython(t *testing.T) {
+	t.Parallel()
+	python := peertest.Program(t, "python", "python3", "python3")
+	start := func(t *testing.T, prefix string) string {
+		address := freeAddress(t)
+		runPeer(t, address, python, "-u", "testdata/notes.py", address, prefix)
+		return "http://" + address + prefix
+	}
+	behind(t, start, func(t *testing.T, _, base string) {
+		change := func(method, path, body string) {
+			t.Helper()
+			r, _ := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.Body.Close(); resp.StatusCode != http.StatusNoContent {
+				t.Errorf("%s %s: %s", method, path, resp.Status)
+			}
+		}
+		want := func(path, body string) {
+			t.Helper()
+			if got := wantHit(t, base+path); got != body {
+				t.Errorf("%s: %s, want %s", path, got, body)
+			}
+		}
+		want("/notes", "[]")
+		for i, name := range []string{"a", "b"} {
+			if status, _, _, _ := get(base + "/notes/" + name); status != http.StatusNotFound {
+				t.Errorf("%s is there before it was written: %d", name, status)
+			}
+			change(http.MethodPut, "/notes/"+name, fmt.Sprintf(`{"n": %d}`, i))
+			want("/notes/"+name, fmt.Sprintf(`{"n": %d}`, i))
+		}
+		want("/notes", `["a", "b"]`)
+		change(http.MethodPut, "/notes/a", `{"n": "中文"}`)
+		want("/notes/a", `{"n": "中文"}`)
+		change(http.MethodDelete, "/notes/b", "")
+		want("/notes", `["a"]`)
+		change(http.MethodPost, "/notes", "")
+		want("/notes", "[]")
+		if status, _, _, _ := get(base + "/notes/a"); status != http.StatusNotFound {
+			t.Errorf("a note is there after all were removed: %d", status)
+		}
+	})
+}
+
+// nginxFiles serves a folder by nginx, below a prefix.
+func nginxFiles(t *testing.T, prefix string, files map[string]string) (url string, log func() string) {
+	t.Helper()
+	nginx, address, dir := peertest.Program(t, "nginx", "nginx-light", "nginx"), freeAddress(t), folder(t, files)
+	var temporary strings.Builder
+	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		fmt.Fprintf(&temporary, "  %s_temp_path %s/%s;\n", kind, dir, kind)
+	}
+	config := write(t, dir, "nginx.conf", "daemon off;\nmaster_process off;\npid "+dir+"/pid;\nerror_log stderr;\nevents {}\nhttp {\n"+temporary.String()+
+		"  access_log "+dir+"/access.log;\n  gzip on;\n  gzip_proxied any;\n  gzip_types text/plain;\n  types { text/plain txt; video/mp4 mp4; }\n"+
+		"  server {\n    listen "+address+";\n    location "+prefix+"/ { alias "+dir+"/; expires 10m; }\n  }\n}\n")
+	runPeer(t, address, nginx, "-p", dir, "-e", "stderr", "-c", config)
+	return "http://" + address + prefix, func() string { return readFile(t, filepath.Join(dir, "access.log")) }
+}
+
+// TestFfmpegReadsRanges: ffmpeg decodes each frame of a film whose index is at its end, for which it jumps; what another one reads is stored.
+func TestFfmpegReadsRanges(t *testing.T) {
+	t.Parallel()
+	ffmpeg, ffprobe := peertest.Program(t, "ffmpeg", "ffmpeg", "ffmpeg"), peertest.Program(t, "ffmpeg", "ffmpeg", "ffprobe")
+	dir := t.TempDir()
+	runClient(t, dir, nil, ffmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=4:size=640x360:rate=25", "-f", "lavfi", "-i", "sine=duration=4", "-c:v", "mpeg4", "-q:v", "2", "film.mp4")
+	film := readFile(t, filepath.Join(dir, "film.mp4"))
+	var logs sync.Map // by origin
+	start := func(t *testing.T, prefix string) string {
+		url, log := nginxFiles(t, prefix, map[string]string{"film.mp4": film})
+		logs.Store(url, log)
+		return url
+	}
+	behind(t, start, func(t *testing.T, origin, base string) {
+		frames := func(url string) string {
+			return runClient(t, dir, nil, ffprobe, "-v", "error", "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", "-of", "csv=p=0", url)
+		}
+		sums := func(url string) string {
+			return runClient(t, dir, nil, ffmpeg, "-v", "error", "-i", url, "-f", "framemd5", "-")
+		}
+		want := sums(filepath.Join(dir, "film.mp4"))
+		log, _ := logs.Load(origin)
+		asked := func() int { return strings.Count(log.(func() string)(), "GET ") }
+		most := 0
+		for i := range 3 {
+			if got := strings.TrimSpace(frames(base + "/film.mp4")); got != "100" {
+				t.Errorf("%s frames are decoded of 100", got)
+			}
+			if got := sums(base + "/film.mp4"); got != want {
+				t.Errorf("other frames are decoded:\n%s\nwant\n%s", got, want)
+			}
+			if n := asked(); i == 0 {
+				most = n
+			} else if n > most {
+				t.Errorf("nginx was asked %d times, and %d times when all had been read once", n, most)
+			}
+		}
+		if got := wantHit(t, base+"/film.mp4"); got != film {
+			t.Errorf("%d bytes are read of %d", len(got), len(film))
+		}
+	})
+}
