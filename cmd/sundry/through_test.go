@@ -148,6 +148,7 @@ func TestMistakesOfAPIs(t *testing.T) {
 		"proxy: {to: 'http://a', upload: {most: 100MB}}":             `size "100MB": expected a number of bytes, or of KiB, MiB or GiB, such as 100MiB`,
 		"proxy: {to: 'http://a', retry: [404]}":                      `weather.yaml:3: proxy: retry: expected statuses from 500 to 599, for example [502, 503, 504], got "404"`,
 		"proxy: {to: 'http://a', cache: {tags: ['a:']}}":             `weather.yaml:3: proxy: cache: tags: expected the name of a field such as User-Agent, got "a:"`,
+		"proxy: {to: 'http://a', cache: {tags: [cache-groups]}}":     `weather.yaml:3: proxy: cache: tags: cache groups are purged without this, and clients get them; expected another field than Cache-Groups, such as Cache-Tag`,
 		"proxy: {to: 'http://a', cache: {drop: ['[']}}":              `expected the name of a parameter such as gclid, or utm_* for all that begin so, got "["`,
 		"proxy: {to: 'http://a', request: {set: {Host: x}}}":         `proxy: request: set: expected the name of a field such as X-Api-Key`,
 		"proxy: {to: 'http://a', request: {set: {A: $secrets.key}}}": `there is no $secrets.key; expected it below secrets, for example secrets: {key: SUNDRY_WEATHER_KEY}`,

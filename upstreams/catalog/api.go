@@ -220,6 +220,9 @@ func (s *webSpec) compile(a *API, line int, problems *declare.Problems) {
 	if s.Heuristic != nil {
 		a.Rules.HeuristicShare = *s.Heuristic
 	}
+	if i := slices.Index(a.Rules.Tags, "Cache-Groups"); i >= 0 { // or it would not be stored with the response
+		problems.Add(s.Tags[i].Line, "proxy: cache: tags: cache groups are purged without this, and clients get them; expected another field than Cache-Groups, such as Cache-Tag")
+	}
 	if s.Tags == nil {
 		a.Rules.Tags = []string{"Cache-Tag", "Surrogate-Key"}
 	}
