@@ -19,6 +19,8 @@ import (
 //
 // In Redis, an invalidation is a value under a key of its group. Instances receive it as an announcement. Before a response from Redis is
 // used, or one in memory after an outage, the keys of its groups are looked up.
+//
+// What WebDAV removes or moves takes away all below it. That is noted likewise, but not looked up in Redis.
 
 const (
 	// maxGroups is how many groups a field may name: a response with more of them is not stored, and more are not invalidated at once.
@@ -26,8 +28,10 @@ const (
 	// groupNumbers bounds the invalidations that are remembered of an API, here and in Redis, whatever names its clients make up: groups
 	// are told apart by a number below it. Two have the same one by chance, and are invalidated together.
 	groupNumbers = 1 << 18
-	// maxGroupPurges bounds those of all APIs. If there were more, the responses that have groups are fetched again.
-	maxGroupPurges = 2 * groupNumbers
+	// maxGroupPurges bounds those of all APIs. If there were more, all that they may be about is fetched again.
+	maxGroupPurges = 4 * groupNumbers
+	// maxDepth is how many of the collections in a path are compared with those that were removed.
+	maxDepth = 64
 	// groupTime is how long the lookups of the groups of a response may take before no other one is made.
 	groupTime = 100 * time.Millisecond
 )
@@ -39,6 +43,7 @@ type groupPurges struct {
 	latest    time.Time
 	forgotten time.Time
 	changes   atomic.Int64
+	below     atomic.Bool // one of them is of a collection
 }
 
 // add notes that a group was invalidated.
@@ -105,15 +110,20 @@ func groupNumber(name string) uint64 {
 	return h.Sum64() % groupNumbers
 }
 
-// groupID returns what a group is known by on this instance.
-func (s *Store) groupID(api string, number uint64) uint64 { return s.hash(api)*groupNumbers + number }
-
-// groupKey returns the key of a group in Redis. No URI has it, because those have a slash after the name of the API.
-func (s *Store) groupKey(api string, number uint64) string {
-	return s.farKey(api) + groupWord + strconv.FormatUint(number, 36)
+// groupID returns what a group is known by on this instance, or with belowWord a collection.
+func (s *Store) groupID(api, word string, number uint64) uint64 {
+	return s.hash(api+word)*groupNumbers + number
 }
 
-const groupWord = " group "
+// groupKey returns the key of that in Redis. No URI has it, because those have a slash after the name of the API.
+func (s *Store) groupKey(api, word string, number uint64) string {
+	return s.farKey(api) + word + strconv.FormatUint(number, 36)
+}
+
+const (
+	groupWord = " group "
+	belowWord = " below "
+)
 
 // PurgeGroups removes what is stored of an API in the groups that Cache-Group-Invalidation names in the response to an unsafe request
 // (RFC 9875, section 3), here and for the other instances. What was requested until then and arrives later is not stored.
@@ -121,23 +131,49 @@ func (s *Store) PurgeGroups(api string, invalidation []string, at time.Time) {
 	names := GroupsIn(invalidation)
 	for _, name := range names[:min(len(names), maxGroups)] {
 		number := groupNumber(name)
-		s.groups.add(s.groupID(api, number), monotonic(at))
+		s.noteGroup(api, groupWord, number, at)
 		if s.Far != nil {
-			s.Far.Mark(s.groupKey(api, number), at, []byte{farGone}, farTime, true)
+			s.Far.Mark(s.groupKey(api, groupWord, number), at, []byte{farGone}, farTime, true)
 		}
 	}
 }
 
-// heardOfGroup notes an invalidation by another instance if the key is that of a group.
+// PurgeBelow removes what is stored below a URI, which a client has removed or replaced, here and on the instances that receive it.
+func (s *Store) PurgeBelow(key string, at time.Time) {
+	api, path, _ := strings.Cut(key, "/")
+	if strings.Contains(path, "?") {
+		return
+	}
+	if path = strings.TrimSuffix(path, "/"); path != "" {
+		path += "/"
+	}
+	number := groupNumber(path)
+	s.noteGroup(api, belowWord, number, at)
+	if s.Far != nil {
+		s.Far.Mark(s.groupKey(api, belowWord, number), at, []byte{farGone}, farTime, false)
+	}
+}
+
+func (s *Store) noteGroup(api, word string, number uint64, at time.Time) {
+	if word == belowWord {
+		s.groups.below.Store(true)
+	}
+	s.groups.add(s.groupID(api, word, number), monotonic(at))
+}
+
+// heardOfGroup notes an invalidation by another instance if the key is that of a group or a collection.
 func (s *Store) heardOfGroup(key string, created time.Time) (ok bool) {
-	api, text, ok := strings.Cut(key, groupWord)
-	if !ok || strings.Contains(api, "/") {
-		return false
+	for _, word := range [...]string{groupWord, belowWord} {
+		api, text, ok := strings.Cut(key, word)
+		if !ok || strings.Contains(api, "/") {
+			continue
+		}
+		if number, err := strconv.ParseUint(text, 36, 64); err == nil && number < groupNumbers {
+			s.noteGroup(api, word, number, Heard(created))
+		}
+		return true
 	}
-	if number, err := strconv.ParseUint(text, 36, 64); err == nil && number < groupNumbers {
-		s.groups.add(s.groupID(api, number), monotonic(Heard(created)))
-	}
-	return true
+	return false
 }
 
 // learnGroups looks up when the groups of a response were last invalidated. It reports whether all of that is known now.
@@ -145,34 +181,56 @@ func (s *Store) learnGroups(ctx context.Context, key string, o *Object) bool {
 	api, _, _ := strings.Cut(key, "/")
 	for began, i := time.Now(), 0; i < len(o.Groups); i++ {
 		number := groupNumber(o.Groups[i])
-		found := s.Far.Look(ctx, s.groupKey(api, number), 0)
+		found := s.Far.Look(ctx, s.groupKey(api, groupWord, number), 0)
 		if !found.Answered || time.Since(began) > groupTime {
 			return false
 		}
 		if found.Value != nil {
-			s.groups.add(s.groupID(api, number), monotonic(Heard(found.Created)))
+			s.noteGroup(api, groupWord, number, Heard(found.Created))
 		}
 	}
 	return true
 }
 
-// GroupsPurged returns when a group of the response was last invalidated; zero means that this is not known of any.
+// GroupsPurged returns when a group of the response, or a collection that it is in, was last invalidated; zero means that this is not
+// known of any.
 func (s *Store) GroupsPurged(key string, o *Object) time.Time {
-	if len(o.Groups) == 0 {
-		return time.Time{}
+	api, path, _ := strings.Cut(key, "/")
+	var ids []uint64
+	for _, name := range o.Groups {
+		ids = append(ids, s.groupID(api, groupWord, groupNumber(name)))
 	}
-	api, _, _ := strings.Cut(key, "/")
-	ids := make([]uint64, len(o.Groups))
-	for i, name := range o.Groups {
-		ids[i] = s.groupID(api, groupNumber(name))
+	if s.groups.below.Load() {
+		for _, number := range collectionNumbers(path) {
+			ids = append(ids, s.groupID(api, belowWord, number))
+		}
+	}
+	if ids == nil {
+		return time.Time{}
 	}
 	return s.groups.last(ids)
 }
 
-// outOfGroups reports whether a group of the response was invalidated since it was requested.
+// collectionNumbers returns the numbers of the collections that a path without its first slash is in.
+func collectionNumbers(path string) []uint64 {
+	path, _, _ = strings.Cut(path, "?")
+	h := fnv.New64a()
+	numbers := []uint64{h.Sum64() % groupNumbers}
+	for len(numbers) < maxDepth {
+		name, rest, ok := strings.Cut(path, "/")
+		if !ok {
+			break
+		}
+		_, _ = h.Write([]byte(name + "/")) // never fails
+		numbers, path = append(numbers, h.Sum64()%groupNumbers), rest
+	}
+	return numbers
+}
+
+// outOfGroups reports whether a group of the response, or a collection that it is in, was invalidated since it was requested.
 func (s *Store) outOfGroups(key string, o *Object) bool {
 	changes := s.groups.changes.Load()
-	if len(o.Groups) == 0 || o.inGroups.Load() == changes {
+	if o.inGroups.Load() == changes || len(o.Groups) == 0 && !s.groups.below.Load() {
 		return false
 	}
 	if !o.Requested.After(s.GroupsPurged(key, o)) {

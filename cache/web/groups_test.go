@@ -192,14 +192,14 @@ func TestPurgedGroupsInAFleet(t *testing.T) {
 		tell   func(two *Store)
 		later  string // what it serves then
 	}{
-		"hears":                      {true, func(two *Store) { two.Replaced(two.groupKey("a", groupNumber("x")), noon.Add(10*time.Second)) }, ""},
+		"hears":                      {true, func(two *Store) { two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(10*time.Second)) }, ""},
 		"was out of touch":           {true, func(two *Store) { two.Missed() }, ""},
 		"starts later":               {false, func(two *Store) { two.Missed() }, ""},
 		"is out of touch":            {false, func(*Store) {}, ""},
 		"is out of touch, in memory": {true, func(*Store) {}, "body"}, // as with all that is purged of a URL
-		"hears of another group":     {true, func(two *Store) { two.Replaced(two.groupKey("a", groupNumber("z")), noon.Add(10*time.Second)) }, "body"},
-		"hears of another API":       {true, func(two *Store) { two.Replaced(two.groupKey("b", groupNumber("x")), noon.Add(10*time.Second)) }, "body"},
-		"hears of it before":         {true, func(two *Store) { two.Replaced(two.groupKey("a", groupNumber("x")), noon.Add(-10*time.Second)) }, "body"},
+		"hears of another group":     {true, func(two *Store) { two.Replaced(two.groupKey("a", groupWord, groupNumber("z")), noon.Add(10*time.Second)) }, "body"},
+		"hears of another API":       {true, func(two *Store) { two.Replaced(two.groupKey("b", groupWord, groupNumber("x")), noon.Add(10*time.Second)) }, "body"},
+		"hears of it before":         {true, func(two *Store) { two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(-10*time.Second)) }, "body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one, two, _ := fleetOfTwo(t)
@@ -260,8 +260,8 @@ func TestManyGroupsArePurged(t *testing.T) {
 	one.Put("a/1", object(0, "body"))
 	for i := range 2 * groupNumbers {
 		number := groupNumber(fmt.Sprint(i))
-		one.groups.add(one.groupID("a", number), noon.Add(time.Second))
-		if number >= groupNumbers || one.groupKey("a", number) == "" {
+		one.groups.add(one.groupID("a", groupWord, number), noon.Add(time.Second))
+		if number >= groupNumbers || one.groupKey("a", groupWord, number) == "" {
 			t.Fatal(number)
 		}
 	}
@@ -276,7 +276,7 @@ func TestManyGroupsArePurged(t *testing.T) {
 		t.Errorf("%d values are in Redis", len(far))
 	}
 	for i := range maxGroupPurges { // by announcements that nobody makes
-		one.Replaced(one.groupKey(fmt.Sprint(i/groupNumbers), uint64(i%groupNumbers)), noon.Add(2*time.Second))
+		one.Replaced(one.groupKey(fmt.Sprint(i/groupNumbers), groupWord, uint64(i%groupNumbers)), noon.Add(2*time.Second))
 	}
 	if n := len(one.groups.at); n > maxGroupPurges || stored(one, "b/1", "1") != "" || stored(one, "a/1", "1") == "" || !one.Put("b/1", grouped(9, `"x"`)) {
 		t.Errorf("%d are remembered; what was forgotten may be served, or what has no groups is not", n)
@@ -292,8 +292,58 @@ func TestStrangeAnnouncementsOfGroups(t *testing.T) {
 	if n := len(two.groups.at); n != 0 {
 		t.Errorf("%d are remembered", n)
 	}
-	two.Replaced(two.groupKey("a", groupNumber("x")), time.Now().Add(time.Hour))
+	two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), time.Now().Add(time.Hour))
 	if two.Put("a/1", grouped(0, `"x"`)); two.GroupsPurged("a/1", grouped(0, `"x"`)).After(time.Now()) {
 		t.Error("it is purged in the future")
+	}
+}
+
+// TestWhatIsBelowACollectionIsPurged, and nothing beside it.
+func TestWhatIsBelowACollectionIsPurged(t *testing.T) {
+	all := []string{"a/f", "a/f/", "a/f/1", "a/f/1?x=/y/", "a/f/g/2", "a/fg", "a/x?/f/1", "a/", "b/f/1"}
+	for removed, gone := range map[string][]string{
+		"a/f/":     {"a/f/", "a/f/1", "a/f/1?x=/y/", "a/f/g/2"},
+		"a/f":      {"a/f/", "a/f/1", "a/f/1?x=/y/", "a/f/g/2"},
+		"a/f/g":    {"a/f/g/2"},
+		"a/f/1":    nil,
+		"a/":       all[:8],
+		"a/f/?x=1": nil,
+		"b/":       {"b/f/1"},
+	} {
+		one, two, _ := fleetOfTwo(t)
+		for _, key := range all {
+			one.Put(key, object(0, "body"))
+			if found(t, two, key, 5) == "" {
+				t.Fatal("the instances share nothing")
+			}
+		}
+		one.PurgeBelow(removed, noon.Add(10*time.Second))
+		api, path, _ := strings.Cut(removed, "/")
+		if path = strings.TrimSuffix(path, "/"); path != "" {
+			path += "/"
+		}
+		if !strings.Contains(path, "?") {
+			two.Replaced(two.groupKey(api, belowWord, groupNumber(path)), noon.Add(10*time.Second))
+		}
+		for _, key := range all {
+			for i, s := range []*Store{one, two} {
+				if got := found(t, s, key, 20) == ""; got != slices.Contains(gone, key) || got != s.PurgedSince(key, noon.Add(9*time.Second)) {
+					t.Errorf("%s is removed: %s is gone from instance %d: %v", removed, key, i+1, got)
+				}
+			}
+		}
+		if one.Put("a/f/g/2", object(11, "new")); stored(one, "a/f/g/2", "1") != "new" {
+			t.Errorf("%s is removed: what is requested later is not stored", removed)
+		}
+	}
+}
+
+// TestALongPathIsComparedInOneGo: as many of its collections as are compared, and in little time.
+func TestALongPathIsComparedInOneGo(t *testing.T) {
+	if n := len(collectionNumbers(strings.Repeat("/", 1<<16))); n != maxDepth {
+		t.Errorf("%d collections are compared", n)
+	}
+	if got := collectionNumbers("f/g/1"); !slices.Equal(got, []uint64{groupNumber(""), groupNumber("f/"), groupNumber("f/g/")}) {
+		t.Errorf("%d", got)
 	}
 }

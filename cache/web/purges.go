@@ -148,8 +148,10 @@ func (s *Store) mayBePurged(key string, o *Object) bool {
 func (s *Store) PurgedSince(key string, since time.Time) bool {
 	o := &Object{Response: Response{Requested: since}}
 	before, _ := s.table.GetIfPresent(key) // those that are gone included
-	if slices.ContainsFunc(before, func(old *Object) bool { return !since.After(s.GroupsPurged(key, old)) }) {
-		return true
+	for _, old := range append(Variants{o}, before...) {
+		if !since.After(s.GroupsPurged(key, old)) {
+			return true
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -190,8 +190,15 @@ func TestRcloneOnApache(t *testing.T) {
 				t.Errorf("what was moved is still there: %d %s %v", status, body, err)
 			}
 		}
-		run("deletefile", "dav:files/moved.txt")
+		run("moveto", "dav:files", "dav:other")
+		if got := wantHit(t, base+"/other/moved.txt"); got != "second, longer" {
+			t.Errorf("%q is read in a folder that was moved", got)
+		}
 		if status, _, body, err := get(base + "/files/moved.txt"); status != http.StatusNotFound || err != nil {
+			t.Errorf("what was in a folder that was moved is still there: %d %s %v", status, body, err)
+		}
+		run("purge", "dav:other")
+		if status, _, body, err := get(base + "/other/moved.txt"); status != http.StatusNotFound || err != nil {
 			t.Errorf("what was removed is still there: %d %s %v", status, body, err)
 		}
 	})

@@ -256,6 +256,48 @@ func TestAMoveInvalidatesWhereItLeads(t *testing.T) {
 	})
 }
 
+// TestWhatIsBelowIsInvalidated where a collection is removed, moved, or replaced (RFC 4918, sections 9.6, 9.8 and 9.9).
+func TestWhatIsBelowIsInvalidated(t *testing.T) {
+	for name, row := range map[string]struct {
+		method, path, destination string
+		status                    int
+		gone                      bool
+	}{
+		"DELETE":                 {http.MethodDelete, "/f/", "", http.StatusNoContent, true},
+		"DELETE without a slash": {http.MethodDelete, "/f", "", http.StatusNoContent, true},
+		"MOVE":                   {"MOVE", "/f/", "/g/", http.StatusCreated, true},
+		"MOVE over it":           {"MOVE", "/g/", "http://origin.test/f/", http.StatusNoContent, true},
+		"COPY over it":           {"COPY", "/g/", "http://api.test/f/", http.StatusNoContent, true},
+		"COPY":                   {"COPY", "/f/", "/g/", http.StatusCreated, false},
+		"PUT":                    {http.MethodPut, "/f/", "", http.StatusNoContent, false},
+		"DELETE that fails":      {http.MethodDelete, "/f/", "", http.StatusForbidden, false},
+		"DELETE of another":      {http.MethodDelete, "/f/b/", "", http.StatusNoContent, false},
+		"MOVE over another host": {"MOVE", "/g/", "http://other.test/f/", http.StatusCreated, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodGet {
+						w.WriteHeader(row.status)
+					}
+					w.Header().Set("Cache-Control", "max-age=60")
+				})
+				s.get("/f/a")
+				time.Sleep(time.Second)
+				var lines []string
+				if row.destination != "" {
+					lines = append(lines, "Destination: "+row.destination)
+				}
+				s.ask(row.method, row.path, "", lines...)
+				time.Sleep(time.Second)
+				if hit := strings.Contains(s.get("/f/a").header.Get("Cache-Status"), "hit"); hit == row.gone {
+					t.Errorf("hit: %v", hit)
+				}
+			})
+		})
+	}
+}
+
 func TestAnUnsafeMethodInvalidates(t *testing.T) {
 	var n atomic.Int64
 	hold, reached := make(chan struct{}), make(chan struct{})

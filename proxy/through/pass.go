@@ -155,13 +155,19 @@ func (c *call) sendInterim(code int, h http.Header) {
 }
 
 // invalidate makes what is stored for the target unusable, and for the URIs of the same host that the answer names (RFC
-// 9111, section 4.4), or a COPY or MOVE leads to (RFC 4918), and the cache groups that it names. A response that was asked for before is not stored any more.
+// 9111, section 4.4), or a COPY or MOVE leads to (RFC 4918), what was below these, and the cache groups that the answer names. A response that was asked for before is not stored any more.
 func (c *call) invalidate(got *web.Response) {
 	c.store.Purge(web.Purge{At: got.Received, Key: c.key})
 	for _, uri := range [...]string{got.Header.Get("Location"), got.Header.Get("Content-Location"), c.destination()} {
 		if key, ok := c.sameHost(uri); ok && key != c.key {
 			c.store.Purge(web.Purge{At: got.Received, Key: key})
 		}
+	}
+	if c.r.Method == http.MethodDelete || c.r.Method == "MOVE" {
+		c.store.PurgeBelow(c.key, got.Received)
+	}
+	if key, ok := c.sameHost(c.destination()); ok {
+		c.store.PurgeBelow(key, got.Received)
 	}
 	c.store.PurgeGroups(c.Name, got.Header["Cache-Group-Invalidation"], got.Received)
 }
