@@ -192,14 +192,22 @@ func TestPurgedGroupsInAFleet(t *testing.T) {
 		tell   func(two *Store)
 		later  string // what it serves then
 	}{
-		"hears":                      {true, func(two *Store) { two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(10*time.Second)) }, ""},
+		"hears": {true, func(two *Store) {
+			two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(10*time.Second))
+		}, ""},
 		"was out of touch":           {true, func(two *Store) { two.Missed() }, ""},
 		"starts later":               {false, func(two *Store) { two.Missed() }, ""},
 		"is out of touch":            {false, func(*Store) {}, ""},
 		"is out of touch, in memory": {true, func(*Store) {}, "body"}, // as with all that is purged of a URL
-		"hears of another group":     {true, func(two *Store) { two.Replaced(two.groupKey("a", groupWord, groupNumber("z")), noon.Add(10*time.Second)) }, "body"},
-		"hears of another API":       {true, func(two *Store) { two.Replaced(two.groupKey("b", groupWord, groupNumber("x")), noon.Add(10*time.Second)) }, "body"},
-		"hears of it before":         {true, func(two *Store) { two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(-10*time.Second)) }, "body"},
+		"hears of another group": {true, func(two *Store) {
+			two.Replaced(two.groupKey("a", groupWord, groupNumber("z")), noon.Add(10*time.Second))
+		}, "body"},
+		"hears of another API": {true, func(two *Store) {
+			two.Replaced(two.groupKey("b", groupWord, groupNumber("x")), noon.Add(10*time.Second))
+		}, "body"},
+		"hears of it before": {true, func(two *Store) {
+			two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(-10*time.Second))
+		}, "body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one, two, _ := fleetOfTwo(t)

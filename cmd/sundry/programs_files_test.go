@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -114,6 +115,48 @@ func TestFfmpegReadsRanges(t *testing.T) {
 		}
 		if got := wantHit(t, base+"/film.mp4"); got != film {
 			t.Errorf("%d bytes are read of %d", len(got), len(film))
+		}
+	})
+}
+
+// TestAria2ReadsInParts: a file that is fetched by sixteen connections at once, a part by each, is the same in the end, be it small enough
+// to be stored or not. What aria2 has begun it completes after it was interrupted.
+func TestAria2ReadsInParts(t *testing.T) {
+	t.Parallel()
+	aria2 := peertest.Program(t, "aria2", "aria2", "aria2c")
+	random := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(rand.Uint32())
+		}
+		return string(b)
+	}
+	files := map[string]string{"small.bin": random(5 << 20), "large.bin": random(20 << 20)}
+	start := func(t *testing.T, prefix string) string {
+		url, _ := nginxFiles(t, prefix, files)
+		return url
+	}
+	behind(t, start, func(t *testing.T, _, base string) {
+		for name, want := range files {
+			for range 2 {
+				dir := t.TempDir()
+				fetch := func(args ...string) {
+					t.Helper()
+					runClient(t, dir, nil, aria2, append(args, "--no-conf", "--quiet", "--max-connection-per-server=16", "--split=16", "--min-split-size=1M", "--file-allocation=none", "--out="+name, base+"/"+name)...)
+				}
+				write(t, dir, name, want[:1<<20])
+				fetch("--continue=true")
+				if got := readFile(t, filepath.Join(dir, name)); got != want {
+					t.Errorf("%s: after its beginning, %d bytes are read of %d, or others", name, len(got), len(want))
+				}
+				fetch("--allow-overwrite=true")
+				if got := readFile(t, filepath.Join(dir, name)); got != want {
+					t.Errorf("%s: %d bytes are read of %d, or others", name, len(got), len(want))
+				}
+			}
+		}
+		if got := wantHit(t, base+"/small.bin"); got != files["small.bin"] {
+			t.Errorf("%d bytes are read", len(got))
 		}
 	})
 }

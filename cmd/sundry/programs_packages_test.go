@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"sundry/upstreams/lib/peertest"
@@ -152,4 +154,50 @@ func TestDockerRegistry(t *testing.T) {
 			t.Errorf("the registry was asked for the layer %d times", n)
 		}
 	}
+}
+
+// TestGoModules: the go command downloads a module through Sundry as its proxy. With nothing in its own cache, another one does, and the
+// server of the files is not asked again.
+func TestGoModules(t *testing.T) {
+	t.Parallel()
+	run := func(dir, proxy string, args ...string) {
+		t.Helper()
+		env := []string{"GOPROXY=" + proxy, "GOFLAGS=-modcacherw", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOMODCACHE=" + filepath.Join(dir, "modules"), "GOCACHE=" + filepath.Join(dir, "built")}
+		runClient(t, dir, env, "go", args...)
+	}
+	const module = "github.com/dunglas/httpsfv"
+	all, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", module).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, downloaded, _ := strings.Cut(strings.TrimSpace(string(all)), " ")
+	files, found := strings.CutSuffix(filepath.ToSlash(downloaded), "/"+module+"@"+version)
+	if !found {
+		t.Skipf("%s is not in the cache of modules: %s", module, downloaded)
+	}
+	var logs sync.Map // by origin
+	start := func(t *testing.T, prefix string) string {
+		if prefix != "" {
+			prefix = "/cache/download"
+		}
+		url, log := pythonFiles(t, strings.TrimSuffix(files+"/cache/download", prefix))
+		logs.Store(url+prefix, log)
+		return url + prefix
+	}
+	behind(t, start, func(t *testing.T, origin, base string) {
+		log, _ := logs.Load(origin)
+		asked := 0
+		for i := range 2 {
+			dir := folder(t, map[string]string{"go.mod": "module example.org/a\n"})
+			run(dir, base, "mod", "download", module+"@"+version)
+			if n := strings.Count(log.(*output).String(), "GET /"); i == 0 {
+				asked = n
+			} else if n != asked || n == 0 {
+				t.Errorf("the server of the files was asked %d times, and %d times when all had been read", asked, n)
+			}
+			if zip := "cache/download/" + module + "/@v/" + version + ".zip"; readFile(t, filepath.Join(dir, "modules", zip)) != readFile(t, filepath.Join(files, zip)) {
+				t.Error("another module is downloaded")
+			}
+		}
+	})
 }
