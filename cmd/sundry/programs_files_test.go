@@ -160,3 +160,23 @@ func TestAria2ReadsInParts(t *testing.T) {
 		}
 	})
 }
+
+// TestWebSocketsInPython: what a client sends through Sundry comes back, of any size, and so does the code with which the server closes.
+func TestWebSocketsInPython(t *testing.T) {
+	t.Parallel()
+	python := peertest.Python(t, "websockets")
+	start := func(t *testing.T, prefix string) string {
+		address := freeAddress(t)
+		runPeer(t, address, python, "testdata/echo.py", address)
+		return "http://" + address + prefix
+	}
+	script, err := filepath.Abs("testdata/echo.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind(t, start, func(t *testing.T, _, base string) {
+		if out := runClient(t, t.TempDir(), nil, python, script, "--client", "ws"+strings.TrimPrefix(base, "http")+"/echo"); !strings.Contains(out, "all came back") {
+			t.Error(out)
+		}
+	})
+}
