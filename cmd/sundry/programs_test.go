@@ -67,7 +67,7 @@ func runClient(t *testing.T, dir string, env []string, program string, args ...s
 // test is root, Apache serves as www-data.
 func apache(t *testing.T, modules []string, config string) (url, dir string) {
 	t.Helper()
-	program := peertest.Program(t, "apache", "apache2", "apache2")
+	program := peertest.Program(t, "apache", "apache2-bin", "apache2")
 	dir, address := t.TempDir(), freeAddress(t)
 	if err := os.Mkdir(filepath.Join(dir, "www"), 0o777); err != nil {
 		t.Fatal(err)
