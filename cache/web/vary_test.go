@@ -225,7 +225,7 @@ func TestSelectionIsLinear(t *testing.T) {
 func TestSites(t *testing.T) {
 	const one, other = "https://a.example", "http://a.example"
 	sent := func(site, tag string, names ...string) *Object {
-		s := &Selector{Site: site, fields: header(fields("Accept-Encoding: gzip"))}
+		s := &Selector{Site: site, rules: &usualRules, fields: header(fields("Accept-Encoding: gzip"))}
 		response := fields("Etag: "+tag, "Vary: "+strings.Join(names, ","))
 		return NewObject(&Response{Status: http.StatusOK, Header: response}, &Terms{}, s, &usualRules)
 	}
@@ -235,7 +235,7 @@ func TestSites(t *testing.T) {
 			t.Fatalf("%q: one takes the place of the other: %d are there", names, len(v))
 		}
 		for site, want := range map[string]*Object{one: v[1], other: v[0], "": nil, "https://b.example": nil} {
-			s := &Selector{Site: site, fields: header(fields("Accept-Encoding: gzip"))}
+			s := &Selector{Site: site, rules: &usualRules, fields: header(fields("Accept-Encoding: gzip"))}
 			if got := v.Select(s, true); got != want {
 				t.Errorf("%q: %s selects that of %v", names, site, got)
 			}
@@ -257,7 +257,7 @@ func TestSites(t *testing.T) {
 func TestVariantsOfSites(t *testing.T) {
 	const most = 3
 	variant := func(site string, language int, client clients.ID) *Object {
-		s := &Selector{Site: site, Client: client, key: new([KeyBytes]byte), fields: header(fields(fmt.Sprint("X-A: ", language)))}
+		s := &Selector{Site: site, Client: client, rules: &usualRules, key: new([KeyBytes]byte), fields: header(fields(fmt.Sprint("X-A: ", language)))}
 		return NewObject(&Response{Status: http.StatusOK, Header: fields("Vary: X-A")}, &Terms{}, s, &usualRules)
 	}
 	of := func(site string) func(*Object) bool { return func(o *Object) bool { return o.Site == site } }
@@ -274,5 +274,25 @@ func TestVariantsOfSites(t *testing.T) {
 	}
 	if len(v) != most*mostSites || v.count(of("http://a")) != most || v.count(of("http://b")) != most {
 		t.Errorf("%d variants, of which %d and %d are of others than the client that makes up names", len(v), v.count(of("http://a")), v.count(of("http://b")))
+	}
+}
+
+func TestReducedCodings(t *testing.T) {
+	for value, want := range map[string]string{
+		"gzip, deflate, br, zstd": "br, gzip, zstd", "ZSTD|gzip;q=0.1": "gzip, zstd", "gzip;q=0, br": "br", "deflate, identity": "", "*": "", "": "", "gzip;q=2": "", "gzip, ": "",
+	} {
+		lines := strings.Split(value, "|")
+		if got := ReducedCodings(lines); got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+		rules := usualRules
+		rules.ReduceCodings = true
+		s := &Selector{rules: &rules, fields: header{"Accept-Encoding": lines}}
+		if text, ok := s.value("Accept-Encoding"); text != want || ok != (want != "") {
+			t.Errorf("%q selects by %q, %t", value, text, ok)
+		}
+	}
+	if got := ReducedCodings(nil); got != "" {
+		t.Errorf("without the field: %q", got)
 	}
 }
