@@ -121,7 +121,7 @@ func (h *Handler) cookie(line string, asked *Target) string {
 			part = " Path=" + h.cookiePath(value, asked)
 		case "domain":
 			known := func(name string) bool { return isInDomain(name, value) }
-			if asked.isIn(value) && !(asked.caller && known(asked.Sent)) && !slices.ContainsFunc(h.Hosts, known) {
+			if asked.isIn(value) && (!asked.caller || !known(asked.Sent)) && !slices.ContainsFunc(h.Hosts, known) {
 				continue
 			}
 		}
