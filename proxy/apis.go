@@ -80,7 +80,7 @@ func OriginOf(a *catalog.API, dial func(ctx context.Context, network, address st
 	for i, t := range a.Targets {
 		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Quota: t.Quota, Observe: calls(t.URL.Host)}
 	}
-	return through.NewOrigin(targets, through.Timeouts{Connect: a.Connect, Head: a.Head}, a.KeepAlive, dial)
+	return through.NewOrigin(targets, through.Connections{Connect: a.Connect, Head: a.Head, KeepAlive: a.KeepAlive, TLS: a.TLS}, dial)
 }
 
 // SettingsOf are those of the handler of an API which its file has.

@@ -67,7 +67,9 @@ type watchedFiles struct {
 	// found are the directories that were watched when all were last looked for, as they were; nil: watching
 	// begins once there is one.
 	found map[string]os.FileInfo
-	// linked are the files that links of these directories lead to, as they were.
+	// named returns the files elsewhere that the catalog in force names; nil means none.
+	named func() []string
+	// linked are these, and the files that links of the directories lead to, as they were.
 	linked map[string]os.FileInfo
 }
 
@@ -79,7 +81,7 @@ const replacedLook = time.Second
 // a file itself ends when an editor replaces it, and Kubernetes swaps a symbolic
 // link beside it.
 func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
-	of := watchedFiles{file: s.config.File}
+	of := watchedFiles{file: s.config.File, named: s.namedFiles}
 	if s.config.Catalog != "" {
 		of.catalog = filepath.Clean(s.config.Catalog)
 	}
@@ -147,9 +149,14 @@ func leadsToDirectory(link string) bool {
 	return err == nil && info.IsDir()
 }
 
-// links are the files that are loaded and lie elsewhere, by the links to them.
+// links are the files that are loaded and lie elsewhere, by the links to them, or by their names in the catalog.
 func (of *watchedFiles) links() map[string]os.FileInfo {
 	found := map[string]os.FileInfo{}
+	if of.named != nil {
+		for _, path := range of.named() {
+			found[path], _ = os.Stat(path) // nil: it is gone
+		}
+	}
 	for dir := range of.directories() {
 		entries, _ := os.ReadDir(dir) // as above
 		for _, entry := range entries {
@@ -170,7 +177,7 @@ func (of *watchedFiles) edited() bool {
 	before := of.linked
 	of.linked = of.links()
 	return !maps.EqualFunc(before, of.linked, func(was, now os.FileInfo) bool {
-		return os.SameFile(was, now) && was.ModTime().Equal(now.ModTime()) && was.Size() == now.Size()
+		return was != nil && now != nil && os.SameFile(was, now) && was.ModTime().Equal(now.ModTime()) && was.Size() == now.Size()
 	})
 }
 
@@ -207,6 +214,14 @@ func (s *server) filter(w *fsnotify.Watcher, of *watchedFiles, changed chan<- st
 			s.log.Warn("watching files failed", "error", err)
 		}
 	}
+}
+
+// namedFiles are the files that APIs of the catalog in force name.
+func (s *server) namedFiles() (files []string) {
+	for _, a := range s.front.Catalog().APIs {
+		files = append(files, a.Files...)
+	}
+	return files
 }
 
 func requestReload(changed chan<- struct{}) {

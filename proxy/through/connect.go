@@ -1,6 +1,7 @@
 package through
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -34,9 +35,8 @@ func dialTLS(ctx context.Context, network, address string, dial dialFunc, base *
 		return nil, err
 	}
 	config := base.Clone()
-	if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
-		return nil, err
-	}
+	name, _, _ := net.SplitHostPort(address) // net/http has joined it
+	config.ServerName = cmp.Or(config.ServerName, name)
 	conn := tls.Client(newHeadFilter(plain), config)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = plain.Close() // the handshake has failed, which is reported

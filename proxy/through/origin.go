@@ -2,10 +2,8 @@ package through
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"hash/maphash"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,11 +14,9 @@ import (
 
 // Origin is where an API is served from: the first of its addresses that can be connected to.
 type Origin struct {
-	targets   []Target
-	transport *http.Transport
-	brief     *http.Transport // is for requests that cannot be repeated
-	upgrade   *http.Transport // for requests that change the protocol, which HTTP/2 cannot
-	seed      maphash.Seed
+	targets []Target
+	seed    maphash.Seed
+	transports
 }
 
 // Target is an address of an origin.
@@ -38,43 +34,10 @@ type Target struct {
 	caller  bool // Sent is the Host of a request
 }
 
-// Timeouts of an origin.
-type Timeouts struct {
-	Connect time.Duration // to connect, TLS included
-	Head    time.Duration // until the head of a response, once the request is sent
-}
-
 // NewOrigin serves from these addresses, in their order. dial connects to one.
-func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial dialFunc) *Origin {
-	dial = within(t.Connect, dial)              // or it is the system's two minutes
-	sessions := tls.NewLRUClientSessionCache(0) // a connection for each upload takes no full handshake
-	resting := func(most time.Duration, http2 bool) *http.Transport {
-		transport := &http.Transport{
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				conn, err := dial(ctx, network, address)
-				if err != nil {
-					return nil, err
-				}
-				return newHeadFilter(conn), nil
-			},
-			ResponseHeaderTimeout: t.Head, ForceAttemptHTTP2: http2,
-			DisableCompression: true, DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: most,
-			MaxResponseHeaderBytes: maxHead, HTTP2: host.HTTP2(), TLSClientConfig: &tls.Config{ClientSessionCache: sessions},
-		}
-		transport.DialTLSContext = within(t.Connect, func(ctx context.Context, network, address string) (net.Conn, error) {
-			return dialTLS(ctx, network, address, dial, transport.TLSClientConfig)
-		})
-		return transport
-	}
-	return &Origin{
-		targets: targets, seed: maphash.MakeSeed(),
-		transport: resting(time.Minute, true), brief: resting(briefly, true), upgrade: resting(briefly, false),
-	}
+func NewOrigin(targets []Target, c Connections, dial dialFunc) *Origin {
+	return &Origin{targets: targets, seed: maphash.MakeSeed(), transports: newTransports(&c, dial)}
 }
-
-// briefly is how long a connection rests that such requests go by. Origins close theirs after 2 s (gunicorn), or 5 s (Node, Apache): what
-// is on its way then is lost, and net/http repeats only what changes nothing and has no body.
-const briefly = time.Second
 
 // under is the URL of an escaped path with its query at an address.
 func under(target *url.URL, path string) (*url.URL, error) {
@@ -132,11 +95,4 @@ func (o *Origin) isTarget(name string) bool {
 		}
 	}
 	return false
-}
-
-// Close ends the connections that rest.
-func (o *Origin) Close() {
-	o.transport.CloseIdleConnections()
-	o.brief.CloseIdleConnections()
-	o.upgrade.CloseIdleConnections()
 }

@@ -93,3 +93,38 @@ func TestACertificateThatIsWrong(t *testing.T) {
 		})
 	}
 }
+
+// TestSettingsOfTLS say which certificate of an origin is right, and which one it gets of this service.
+func TestSettingsOfTLS(t *testing.T) {
+	certificates, believed := certificate(t) // of example.com
+	for name, row := range map[string]struct {
+		settings *tls.Config
+		want     int
+	}{
+		"another name":          {&tls.Config{RootCAs: believed, ServerName: "example.com"}, http.StatusOK},
+		"its authority alone":   {&tls.Config{RootCAs: believed}, http.StatusBadGateway},
+		"its name alone":        {&tls.Config{ServerName: "example.com"}, http.StatusBadGateway},
+		"neither":               {nil, http.StatusBadGateway},
+		"nothing is verified":   {&tls.Config{InsecureSkipVerify: true}, http.StatusOK},
+		"a name that is not it": {&tls.Config{RootCAs: believed, ServerName: "other.test"}, http.StatusBadGateway},
+	} {
+		for _, upload := range []string{"", "body"} {
+			t.Run(name+" "+upload, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					back := newMemory()
+					s := serveWorld(t, back.dial)
+					target := Target{URL: &url.URL{Scheme: "https", Host: "origin.test"}, Sent: "origin.test"}
+					s.h.origin = NewOrigin([]Target{target}, Connections{Connect: connectTime, Head: time.Minute, KeepAlive: true, TLS: row.settings}, back.dial)
+					t.Cleanup(s.h.origin.Close)
+					server := &http.Server{ErrorLog: silent, TLSConfig: &tls.Config{Certificates: certificates}}
+					server.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+					go func() { _ = server.ServeTLS(back, "", "") }()
+					t.Cleanup(func() { _ = server.Close() })
+					if a := s.ask(http.MethodPost, "/a", upload); a.status != row.want {
+						t.Errorf("%d %s %v", a.status, a.body, a.err)
+					}
+				})
+			})
+		}
+	}
+}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"net/http"
@@ -48,6 +49,10 @@ type API struct {
 	KeepAlive                   bool
 	// Compress compresses responses without a content coding.
 	Compress bool
+	// TLS is for connections to https addresses; nil means the usual settings.
+	TLS *tls.Config
+	// Files are those that the API's own names. Their changes are changes of the API.
+	Files []string
 	// Retry are the statuses after which a GET or HEAD is sent once more.
 	Retry []int
 	// Via false leaves this service out of the field Via.
@@ -115,6 +120,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.Title = compileTitle(s.Title, a.Name, s.Summary.Text, s.Name.Line, problems)
 	p := &s.Proxy
 	a.compileTargets(p, s.Name.Line, env, problems)
+	a.compileTLS(&p.TLS, s.Name.Line, problems, warnings)
 	for _, h := range p.Hosts {
 		below, all := strings.CutPrefix(h.Value, allBelow)
 		name, err := guard.CheckHost(below)
@@ -168,7 +174,7 @@ func (a *API) origin() string {
 		return "" // a mistake
 	}
 	first := a.Targets[0] // the others stand in for it
-	text := fmt.Sprint(first.URL, first.Sent, len(a.Hosts) > 0, a.Rules.Ignored, a.Rules.NoCookies, a.Rules.CredentialsShared, a.Compress, a.Response)
+	text := fmt.Sprint(first.URL, first.Sent, len(a.Hosts) > 0, a.Rules.Ignored, a.Rules.NoCookies, a.Rules.CredentialsShared, a.Compress, a.Response) + a.identity()
 	return strconv.FormatUint(xxhash.Sum64String(text), 36)
 }
 

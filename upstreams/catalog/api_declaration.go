@@ -45,6 +45,8 @@ type proxySpec struct {
 	Response fieldChanges `yaml:"response" example:"{remove: [Server]}"`
 	// Timeouts of its answers.
 	Timeouts timeoutsSpec `yaml:"timeouts" example:"{head: 10s}"`
+	// TLS is for connections to https addresses.
+	TLS tlsSpec `yaml:"tls" example:"{ca: ca.pem}"`
 	// Keepalive false uses no connection twice, for an API that is not trusted to end its answers where it says.
 	Keepalive *bool `yaml:"keepalive"`
 	// Upload bounds the bodies of requests.
@@ -109,6 +111,20 @@ type timeoutsSpec struct {
 	Idle declare.Duration `yaml:"idle" example:"1m"`
 	// Tunnel is how long a WebSocket may be idle in both directions.
 	Tunnel declare.Duration `yaml:"tunnel" example:"10m"`
+}
+
+// tlsSpec says how https addresses are connected to. Files are relative to the directory of this one, and read again when they change.
+type tlsSpec struct {
+	// ServerName is the name in the API's certificate, in place of the host of To.
+	ServerName declare.Text `yaml:"server_name" example:"weather.internal"`
+	// CA is a file with the certificates of the authorities that are trusted, in place of the system's.
+	CA declare.Text `yaml:"ca" example:"ca.pem"`
+	// Cert is a file with the certificate that this service shows to the API, with its chain.
+	Cert declare.Text `yaml:"cert" example:"client.pem"`
+	// Key is a file with the private key of Cert.
+	Key declare.Text `yaml:"key" example:"client-key.pem"`
+	// Verify false takes any certificate, so anyone on the way can read and change everything.
+	Verify *bool `yaml:"verify"`
 }
 
 // uploadSpec bounds the bodies of requests.

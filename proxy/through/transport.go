@@ -1,0 +1,64 @@
+package through
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"time"
+
+	"sundry/upstreams/host"
+)
+
+// Connections are the settings of the connections to an origin.
+type Connections struct {
+	Connect   time.Duration // to connect, TLS included
+	Head      time.Duration // until the head of a response, once the request is sent
+	KeepAlive bool
+	// TLS is not changed; nil means the usual settings.
+	TLS *tls.Config
+}
+
+// transports hold the connections to an origin.
+type transports struct {
+	transport *http.Transport
+	brief     *http.Transport // is for requests that cannot be repeated
+	upgrade   *http.Transport // for requests that change the protocol, which HTTP/2 cannot
+}
+
+// briefly is how long a connection rests that such requests go by. Origins close theirs after 2 s (gunicorn), or 5 s (Node, Apache): what
+// is on its way then is lost, and net/http repeats only what changes nothing and has no body.
+const briefly = time.Second
+
+func newTransports(c *Connections, dial dialFunc) transports {
+	dial = within(c.Connect, dial) // or it is the system's two minutes
+	secure := cmp.Or(c.TLS, &tls.Config{}).Clone()
+	secure.ClientSessionCache = tls.NewLRUClientSessionCache(0) // a connection for each upload takes no full handshake
+	resting := func(most time.Duration, http2 bool) *http.Transport {
+		transport := &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dial(ctx, network, address)
+				if err != nil {
+					return nil, err
+				}
+				return newHeadFilter(conn), nil
+			},
+			ResponseHeaderTimeout: c.Head, ForceAttemptHTTP2: http2,
+			DisableCompression: true, DisableKeepAlives: !c.KeepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: most,
+			MaxResponseHeaderBytes: maxHead, HTTP2: host.HTTP2(), TLSClientConfig: secure.Clone(),
+		}
+		transport.DialTLSContext = within(c.Connect, func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialTLS(ctx, network, address, dial, transport.TLSClientConfig)
+		})
+		return transport
+	}
+	return transports{transport: resting(time.Minute, true), brief: resting(briefly, true), upgrade: resting(briefly, false)}
+}
+
+// Close ends the connections that rest.
+func (t *transports) Close() {
+	for _, one := range [...]*http.Transport{t.transport, t.brief, t.upgrade} {
+		one.CloseIdleConnections()
+	}
+}
