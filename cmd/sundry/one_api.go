@@ -28,7 +28,7 @@ func (f *toFlags) api() (*catalog.OneAPI, error) {
 		return nil, f.aboutNothing()
 	}
 	if _, err := catalog.ParseAddress(f.To); err != nil {
-		return nil, words.Errorf("--to %s: %s", "--to %s：%s", redact.Address(f.To), catalog.ErrAddress.Words())
+		return nil, words.Errorf("--to %s: %s", "--to %s：%s", redact.Address(f.To), words.Failure(err))
 	}
 	a := &catalog.OneAPI{Name: cmp.Or(f.Name, apiName), To: f.To, Host: f.Host}
 	if err := catalog.CheckAPIName(a.Name); err != nil {

@@ -54,7 +54,7 @@ func (s *server) logAPIs(home string) {
 	for _, a := range s.front.Catalog().APIs {
 		var origins, hosts, stored []string
 		for _, t := range a.Targets {
-			origins, hosts = append(origins, t.URL.String()), append(hosts, cmp.Or(t.Sent, "caller"))
+			origins, hosts = append(origins, t.Address()), append(hosts, cmp.Or(t.Sent, "caller"))
 		}
 		for _, line := range a.Rules.ExplainDefault() {
 			stored = append(stored, line.EN())

@@ -64,8 +64,8 @@ func TestServeTo(t *testing.T) {
 		t.Errorf("the API's own /healthz: %q", body)
 	}
 	mustGet(t, p.public+"/-/healthz")
-	for _, to := range []string{"api.example.org", "ftp://x", "http://", "http://x?y", "http://u:p@x", "http://x:99999"} {
-		if _, errs, err := call(t, nil, "serve", "--to", to); err == nil || !strings.Contains(err.Error(), "https://api.example.org") {
+	for _, to := range []string{"api.example.org", "ftp://x", "http://", "http://x?y", "http://u:p@x", "http://x:99999", "unix:a.sock"} {
+		if _, errs, err := call(t, nil, "serve", "--to", to); err == nil || !strings.Contains(err.Error(), "https://api.example.org") && !strings.Contains(err.Error(), "unix:/run/app.sock") {
 			t.Errorf("%s: %v %s", to, err, errs)
 		}
 	}
@@ -136,6 +136,8 @@ func TestMistakesOfAPIs(t *testing.T) {
 	for text, want := range map[string]string{
 		"proxy: {to: example.org}":                                               `weather.yaml:3: proxy: to: expected the address of an API such as https://api.example.org`,
 		"proxy: {to: 'http://127.0.0.1：80'}":                                     `weather.yaml:3: proxy: to: expected the address of an API such as https://api.example.org`,
+		"proxy: {to: 'unix:app.sock'}":                                           `weather.yaml:3: proxy: to: expected unix: with the absolute path of a socket of up to 107 bytes, and perhaps a colon and the path of the API there, for example unix:/run/app.sock or unix:/run/app.sock:/v1, got "unix:app.sock"`,
+		"proxy: {to: 'unix:/app.sock:v1'}":                                       `weather.yaml:3: proxy: to: expected unix: with the absolute path`,
 		"proxy: {to: []}":                                                        `proxy: to: expected the address of an API, for example https://api.example.org`,
 		"proxyy: {to: 'http://a'}":                                               `weather.yaml:3: unknown key proxyy; did you mean proxy? Expected one of version, name, title, summary, proxy`,
 		"proxy: {}":                                                              `proxy: to: expected the address of an API, for example https://api.example.org`,

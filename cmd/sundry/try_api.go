@@ -112,13 +112,13 @@ func (f *flags) getFrom(ctx context.Context, l *loaded, api *catalog.API, path *
 func (c *apiCall) observed() func(host string) func(err error, took time.Duration) {
 	next := 0
 	return func(string) func(error, time.Duration) {
-		base := c.api.Targets[next].URL.String()
+		target := c.api.Targets[next]
 		next++
 		return func(err error, _ time.Duration) {
 			path := (&through.Handler{Settings: proxy.SettingsOf(c.api)}).PathOf(c.request)
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.ended = append(c.ended, attempt{strings.TrimSuffix(base, "/") + path, c.fields, err})
+			c.ended = append(c.ended, attempt{target.At(path), c.fields, err})
 			c.fields = nil
 		}
 	}

@@ -42,7 +42,7 @@ func (a *api) apis(*http.Request) (any, error) {
 	for _, one := range a.Catalog().APIs {
 		v := apiView{Name: one.Name, Title: titles(one.Title), EN: one.EN, ZH: one.ZH, Hosts: orEmpty(one.Hosts), Path: a.pathOf(one)}
 		for _, to := range one.Targets {
-			v.To = append(v.To, to.URL.String())
+			v.To = append(v.To, to.Address())
 		}
 		for _, rule := range one.Rules.Explain() {
 			v.Rules = append(v.Rules, titles(rule))

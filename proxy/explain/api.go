@@ -170,6 +170,6 @@ func (t *teller) tellOrigins(a *catalog.API, known bool) {
 		if target.Quota != nil && known {
 			says = append(says, quotaLeft(target.Quota, time.Now())...)
 		}
-		t.named(target.URL.String(), joined(says))
+		t.named(target.Address(), joined(says))
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"time"
+
+	"sundry/upstreams/host"
 )
 
 // dialFunc connects to an address.
@@ -20,6 +22,17 @@ func within(limit time.Duration, dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
+		return dial(ctx, network, address)
+	}
+}
+
+// toSocket connects to the Unix socket that an address of net/http has as its host.
+func toSocket(dial dialFunc) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		name, _, _ := net.SplitHostPort(address) // net/http has joined it
+		if path, ok := host.SocketOf(name); ok {
+			network, address = "unix", path
+		}
 		return dial(ctx, network, address)
 	}
 }

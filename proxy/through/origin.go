@@ -77,6 +77,14 @@ func (t *Target) below(path string) (rest string, ok bool) {
 	return rest, true
 }
 
+// own returns the Host that the address has for itself: a socket has none.
+func (t *Target) own() string {
+	if _, ok := host.SocketOf(t.URL.Host); ok {
+		return "localhost"
+	}
+	return t.URL.Host
+}
+
 // isAt reports whether a URL is at the address.
 func (t *Target) isAt(u *url.URL) bool {
 	return u.Scheme == t.URL.Scheme && (strings.EqualFold(t.URL.Host, u.Host) || strings.EqualFold(t.Sent, u.Host))

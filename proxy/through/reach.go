@@ -1,6 +1,7 @@
 package through
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func (c *call) reachOne(ctx context.Context, method string, h http.Header, body 
 	var last error
 	for _, target := range targets {
 		if target.Sent == "" {
-			target.Sent, target.caller = c.r.Host, true
+			target.Sent, target.caller = cmp.Or(c.r.Host, target.own()), true
 		}
 		r, err := c.origin.request(ctx, method, c.path, h, target)
 		if err != nil {
@@ -145,7 +146,7 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	switch {
 	case err == nil:
 		done(host.Healthy)
-	case r.Context().Err() == nil && errors.Is(err, syscall.ECONNREFUSED):
+	case r.Context().Err() == nil && nothingListens(err):
 		done(host.Down)
 	case r.Context().Err() == nil && !isThrottled(err) && notConnected(err):
 		done(host.Failing)
@@ -234,6 +235,11 @@ func notConnected(err error) bool {
 	}
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
+}
+
+// nothingListens reports whether a connection was refused, or there is no such Unix socket: an application removes its own when it ends.
+func nothingListens(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
 }
 
 // isThrottled reports whether nothing was sent because the quota is used up.

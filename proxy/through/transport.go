@@ -32,7 +32,7 @@ type transports struct {
 const briefly = time.Second
 
 func newTransports(c *Connections, dial dialFunc) transports {
-	dial = within(c.Connect, dial) // or it is the system's two minutes
+	dial = within(c.Connect, toSocket(dial)) // or it is the system's two minutes
 	secure := cmp.Or(c.TLS, &tls.Config{}).Clone()
 	secure.ClientSessionCache = tls.NewLRUClientSessionCache(0) // a connection for each upload takes no full handshake
 	resting := func(most time.Duration, http2 bool) *http.Transport {

@@ -178,19 +178,6 @@ func (a *API) origin() string {
 	return strconv.FormatUint(xxhash.Sum64String(text), 36)
 }
 
-// ErrAddress means that a text is no address of an API.
-var ErrAddress = words.NewError("expected the address of an API such as https://api.example.org, or http://127.0.0.1:3000/v1",
-	"应为 API 的地址（冒号和点用半角），例如 https://api.example.org 或 http://127.0.0.1:3000/v1")
-
-// ParseAddress reads the address of an API. The error is ErrAddress.
-func ParseAddress(text string) (*url.URL, error) {
-	u, ok := declare.Address(text, "http", "https")
-	if !ok || u.User != nil {
-		return nil, ErrAddress
-	}
-	return u, nil
-}
-
 func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment, problems *declare.Problems) {
 	if len(p.To) == 0 {
 		problems.Add(line, "proxy: to: expected the address of an API, for example https://api.example.org")
@@ -201,10 +188,11 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 	for _, to := range p.To {
 		u, err := ParseAddress(to.Value)
 		if err != nil {
-			problems.Add(to.Line, "proxy: to: %s, got %q", ErrAddress.Words(), redact.Address(to.Value))
+			problems.Add(to.Line, "proxy: to: %s, got %q", words.Failure(err), redact.Address(to.Value))
 			continue
 		}
-		t := Target{URL: u, Sent: sentTo(u, p.Host.Value)}
+		t := Target{URL: u}
+		t.Sent = sentTo(&t, p.Host.Value)
 		if env != nil {
 			t.Host = env.Hosts.GetWith(u.Host, originCalls)
 			if p.Rate.Calls > 0 {

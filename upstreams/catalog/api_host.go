@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"net/netip"
-	"net/url"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -22,14 +21,17 @@ func IsHostToSend(text string) bool { return httpguts.ValidHostHeader(text) }
 
 // sentTo returns the Host that an address gets, by the host of the file, which may be ""; "" means that of each request. An application of
 // the operator's own is meant for the names by which clients know it, one of somebody else for its own.
-func sentTo(u *url.URL, host string) string {
+func sentTo(t *Target, host string) string {
+	near := t.IsLocal() || isNear(t.URL.Hostname())
 	switch {
-	case host == hostOfCaller, host == "" && isNear(u.Hostname()):
+	case host == hostOfCaller, host == "" && near:
 		return ""
-	case host == hostOfOrigin, host == "":
-		return u.Host
+	case host != hostOfOrigin && host != "":
+		return host
+	case t.IsLocal():
+		return socketHost
 	}
-	return host
+	return t.URL.Host
 }
 
 // isNear reports whether a host is this machine, in a private network, or a name without a dot, which containers have.

@@ -52,12 +52,15 @@ func TestSentTo(t *testing.T) {
 		{"http://app:3000", "", ""},
 		{"http://App.LOCALHOST", "", ""},
 		{"http://app.internal", "", "app.internal"},
+		{"unix:/run/app.sock", "", ""},
+		{"unix:/run/app.sock:/v1", "origin", "localhost"},
+		{"unix:/run/app.sock", "app.internal", "app.internal"},
 	} {
 		u, err := ParseAddress(row.to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sentTo(u, row.host); got != row.want {
+		if got := sentTo(&Target{URL: u}, row.host); got != row.want {
 			t.Errorf("%s, host %q: %q, want %q", row.to, row.host, got, row.want)
 		}
 	}

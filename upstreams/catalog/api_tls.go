@@ -91,7 +91,7 @@ func (a *API) readPEM(name declare.Text, key string, problems *declare.Problems)
 		data, err = os.ReadFile(path) //nolint:gosec // the operator names it
 	}
 	if err != nil {
-		problems.Add(name.Line, "proxy: tls: %s: expected a file in PEM beside this one, or an absolute path: %v", key, err)
+		problems.Add(name.Line, "proxy: tls: %s: expected a file in PEM beside this one, or an absolute path: %s", key, words.Failure(err))
 		return nil, false
 	}
 	a.Files = append(a.Files, path)

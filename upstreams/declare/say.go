@@ -111,7 +111,7 @@ var chinese = sync.OnceValue(func() map[string]string {
 		"proxy: tls: ca: %s: expected certificates in PEM, which begin with -----BEGIN CERTIFICATE-----":                                                              "proxy: tls: ca: %s: 应为 PEM 格式的证书，以 -----BEGIN CERTIFICATE----- 开头",
 		"proxy: tls: expected both cert and key, for example {cert: client.pem, key: client-key.pem}":                                                                 "proxy: tls: cert 和 key 应同时给出，例如 {cert: client.pem, key: client-key.pem}",
 		"proxy: tls: cert and key: expected a certificate and its private key in PEM: %v":                                                                             "proxy: tls: cert 和 key: 应为 PEM 格式的证书及其私钥：%v",
-		"proxy: tls: %s: expected a file in PEM beside this one, or an absolute path: %v":                                                                             "proxy: tls: %s: 应为本文件旁的 PEM 文件，或绝对路径：%v",
+		"proxy: tls: %s: expected a file in PEM beside this one, or an absolute path: %s":                                                                             "proxy: tls: %s: 应为本文件旁的 PEM 文件，或绝对路径：%s",
 		"url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:": "url: 应为 http 或 https 地址（冒号和点用半角），主机不用占位符，也不带查询串，例如 https://api.example.org/v1/{id}，而不是%q；参数写在 query: 下",
 		"url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q":                                                     "url: 主机不能用占位符，例如 https://api.example.org/v1/{id}，而不是%q",
 

@@ -1,0 +1,74 @@
+package catalog
+
+import (
+	"net/url"
+	"path"
+	"strings"
+
+	"sundry/metrics/words"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
+)
+
+// ErrAddress means that a text is no address of an API.
+var ErrAddress = words.NewError("expected the address of an API such as https://api.example.org, http://127.0.0.1:3000/v1, or unix:/run/app.sock",
+	"应为 API 的地址（冒号和点用半角），例如 https://api.example.org、http://127.0.0.1:3000/v1 或 unix:/run/app.sock")
+
+// ErrSocket means that a text is no address of an API at a Unix socket.
+var ErrSocket = words.NewError("expected unix: with the absolute path of a socket of up to 107 bytes, and perhaps a colon and the path of the API there, for example unix:/run/app.sock or unix:/run/app.sock:/v1",
+	"unix: 后应为套接字的绝对路径，最长 107 字节，还可以接冒号和 API 在其中的路径，例如 unix:/run/app.sock 或 unix:/run/app.sock:/v1")
+
+// ParseAddress reads the address of an API. The host of the URL of a Unix socket is that of host.SocketOf. The error is ErrAddress or
+// ErrSocket.
+func ParseAddress(text string) (*url.URL, error) {
+	if rest, ok := strings.CutPrefix(text, host.Socket); ok {
+		return parseSocket(rest)
+	}
+	u, ok := declare.Address(text, "http", "https")
+	if !ok || u.User != nil {
+		return nil, ErrAddress
+	}
+	return u, nil
+}
+
+// maxSocket is the length of the longest path of a socket in Linux.
+const maxSocket = 107
+
+// parseSocket reads the path of a socket and, after a colon, that of an API there.
+func parseSocket(text string) (*url.URL, error) {
+	socket, base, _ := strings.Cut(text, ":")
+	if !path.IsAbs(socket) || len(socket) > maxSocket || strings.ContainsAny(socket, "[]?#%\" \t\r\n\x00") {
+		return nil, ErrSocket
+	}
+	u, ok := declare.Address("http://"+socketHost+base, "http")
+	if !ok || base != "" && base[0] != '/' {
+		return nil, ErrSocket
+	}
+	u.Host = host.Socket + path.Clean(socket)
+	return u, nil
+}
+
+// socketHost is the Host that an API at a Unix socket is asked for.
+const socketHost = "localhost"
+
+// IsLocal reports whether the address is a Unix socket, so that the API runs on this machine.
+func (t *Target) IsLocal() bool {
+	_, ok := host.SocketOf(t.URL.Host)
+	return ok
+}
+
+// Address is the address as a file has it.
+func (t *Target) Address() string {
+	if t.IsLocal() {
+		return strings.TrimSuffix(t.URL.Host+":"+t.URL.EscapedPath(), ":")
+	}
+	return t.URL.String()
+}
+
+// At is the address of a path of the API.
+func (t *Target) At(path string) string {
+	if t.IsLocal() {
+		return t.URL.Host + ":" + strings.TrimSuffix(t.URL.EscapedPath(), "/") + path
+	}
+	return strings.TrimSuffix(t.URL.String(), "/") + path
+}
