@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -79,6 +80,9 @@ func OriginOf(a *catalog.API, dial func(ctx context.Context, network, address st
 	targets := make([]through.Target, len(a.Targets))
 	for i, t := range a.Targets {
 		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Quota: t.Quota, Observe: calls(t.URL.Host)}
+		if t.URL.Scheme == catalog.CleartextHTTP2 {
+			targets[i].URL, targets[i].HTTP2 = &url.URL{Scheme: "http", Host: t.URL.Host, Path: t.URL.Path, RawPath: t.URL.RawPath}, true
+		}
 	}
 	return through.NewOrigin(targets, through.Connections{Connect: a.Connect, Head: a.Head, KeepAlive: a.KeepAlive, TLS: a.TLS}, dial)
 }

@@ -224,6 +224,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 		tell(&c.w.Result)
 	}()
 	defer c.endWait()
+	if r.ProtoMajor > 1 {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // it would end the request while the origin is waited for; WriteHeader sets it
+	}
 	switch {
 	case r.Method == http.MethodTrace, r.Method == http.MethodConnect:
 		c.refuse(http.StatusNotImplemented, errMethod)

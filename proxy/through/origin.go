@@ -22,6 +22,8 @@ type Origin struct {
 // Target is an address of an origin.
 type Target struct {
 	URL *url.URL
+	// HTTP2 is set for an http URL that speaks HTTP/2 without TLS, and nothing else.
+	HTTP2 bool
 	// Sent is the Host that it is asked for; "" means that of each request.
 	Sent string
 	// Host has its breaker; nil: there is none.

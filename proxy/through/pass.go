@@ -34,7 +34,7 @@ func (c *call) pass() {
 		return
 	}
 	defer u.release()
-	defer u.drain()
+	defer u.drain(c.r.ProtoMajor)
 	if err := c.mayWait(); err != nil {
 		c.failPass(&answer{err: err, status: status})
 		return
@@ -48,6 +48,7 @@ func (c *call) pass() {
 		c.failPass(&answer{err: err, status: status})
 		return
 	}
+	u.answered.Store(true)
 	if got.Status == http.StatusSwitchingProtocols {
 		c.switchProtocols(resp, status)
 		return
@@ -85,7 +86,12 @@ func (c *call) passOn(resp *http.Response, got *web.Response, status web.CacheSt
 	spool.Hold()
 	defer spool.Release()
 	defer spool.Close(errCallerGone)
-	c.panics.Go(panics.Request, func() { spool.Close(c.copyBody(spool, resp, keep, cancel)) })
+	receive := func() { spool.Close(c.copyBody(spool, resp, keep, cancel)) }
+	if resp.ContentLength == 0 {
+		receive() // at once, so that the header ends the response: in gRPC, it holds the status then
+	} else {
+		c.panics.Go(panics.Request, receive)
+	}
 	c.w.Cache = status
 	c.setHeader(a)
 	c.w.WriteHeader(got.Status)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -185,7 +186,12 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 		}
 	}
 	transport := c.origin.transport
+	if isGRPC(r.Header) {
+		r.Header["Te"] = []string{"trailers"} // or its servers take this service for a proxy that loses trailers
+	}
 	switch {
+	case target.HTTP2:
+		transport = c.origin.cleartext
 	case r.Header["Upgrade"] != nil:
 		transport = c.origin.upgrade
 	case r.ContentLength != 0:
@@ -209,6 +215,12 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 		return nil, err
 	}
 	return resp, nil
+}
+
+// isGRPC reports whether a request is a call of gRPC, which is HTTP/2 with trailers.
+func isGRPC(h http.Header) bool {
+	rest, ok := strings.CutPrefix(h.Get("Content-Type"), "application/grpc")
+	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }
 
 // repeats reports whether net/http sends a request without a body again after its connection was closed.

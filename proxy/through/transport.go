@@ -25,6 +25,7 @@ type transports struct {
 	transport *http.Transport
 	brief     *http.Transport // is for requests that cannot be repeated
 	upgrade   *http.Transport // for requests that change the protocol, which HTTP/2 cannot
+	cleartext *http.Transport // for HTTP/2 without TLS
 }
 
 // briefly is how long a connection rests that such requests go by. Origins close theirs after 2 s (gunicorn), or 5 s (Node, Apache): what
@@ -53,12 +54,16 @@ func newTransports(c *Connections, dial dialFunc) transports {
 		})
 		return transport
 	}
-	return transports{transport: resting(time.Minute, true), brief: resting(briefly, true), upgrade: resting(briefly, false)}
+	t := transports{transport: resting(time.Minute, true), brief: resting(briefly, true), upgrade: resting(briefly, false), cleartext: resting(time.Minute, true)}
+	t.cleartext.DialContext = dial // the filter is of HTTP/1.1
+	t.cleartext.Protocols = new(http.Protocols)
+	t.cleartext.Protocols.SetUnencryptedHTTP2(true)
+	return t
 }
 
 // Close ends the connections that rest.
 func (t *transports) Close() {
-	for _, one := range [...]*http.Transport{t.transport, t.brief, t.upgrade} {
+	for _, one := range [...]*http.Transport{t.transport, t.brief, t.upgrade, t.cleartext} {
 		one.CloseIdleConnections()
 	}
 }

@@ -32,7 +32,10 @@ type upload struct {
 	whole   bool   // all of it has arrived before the request is sent
 	ended   atomic.Bool
 	slow    atomic.Bool
-	release func() // gives the memory back; it may be called more than once
+	// streams is set for a body that may depend on the response, as in a conversation; answered, once that has begun.
+	streams  bool
+	answered atomic.Bool
+	release  func() // gives the memory back; it may be called more than once
 }
 
 // receiveBody reads the beginning of the body, if there is one, and makes the request one with the rest. The caller calls release.
@@ -54,6 +57,9 @@ func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	c.r = c.r.WithContext(ctx)     // net/http looks at the body of its own one for whether the next request lies behind it
 	c.r.Body = u
 	cleanTrailer(u.trailer)
+	if u.streams = c.r.ProtoMajor > 1 && c.r.ContentLength < 0; u.streams {
+		return u, nil // nobody knows for which bytes the client waits until it gets a response
+	}
 	if err := u.receive(make([]byte, 0, smallWindow)); err != nil {
 		return nil, err
 	}
@@ -87,6 +93,9 @@ var ErrSlowUpload = errors.New("the body of the request arrives too slowly; expe
 // arrive reads what arrives next.
 func (u *upload) arrive(p []byte) (n int, err error) {
 	left := u.pace.left()
+	if u.streams && u.answered.Load() {
+		left = u.pace.idle // the client may have nothing to say, and takes no place of those that wait any more
+	}
 	if left <= 0 {
 		u.slow.Store(true)
 		return 0, ErrSlowUpload
@@ -142,9 +151,9 @@ const (
 )
 
 // drain reads the rest of the body, behind which the next request on the connection begins. net/http would read it after it has stopped
-// to watch the connection, and watch it again at the end of the body, where it panics at the next request.
-func (u *upload) drain() {
-	if u.whole || u.ended.Load() {
+// to watch the connection, and watch it again at the end of the body, where it panics at the next request. In HTTP/2, nothing lies behind it.
+func (u *upload) drain(version int) {
+	if u.whole || u.ended.Load() || version > 1 {
 		return
 	}
 	_ = u.control.Flush() // the client may wait for the response

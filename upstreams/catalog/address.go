@@ -11,12 +11,15 @@ import (
 )
 
 // ErrAddress means that a text is no address of an API.
-var ErrAddress = words.NewError("expected the address of an API such as https://api.example.org, http://127.0.0.1:3000/v1, or unix:/run/app.sock",
-	"应为 API 的地址（冒号和点用半角），例如 https://api.example.org、http://127.0.0.1:3000/v1 或 unix:/run/app.sock")
+var ErrAddress = words.NewError("expected the address of an API such as https://api.example.org, http://127.0.0.1:3000/v1, h2c://127.0.0.1:50051 for HTTP/2 without TLS, or unix:/run/app.sock",
+	"应为 API 的地址（冒号和点用半角），例如 https://api.example.org、http://127.0.0.1:3000/v1、不用 TLS 的 HTTP/2 h2c://127.0.0.1:50051，或 unix:/run/app.sock")
 
 // ErrSocket means that a text is no address of an API at a Unix socket.
 var ErrSocket = words.NewError("expected unix: with the absolute path of a socket of up to 107 bytes, and perhaps a colon and the path of the API there, for example unix:/run/app.sock or unix:/run/app.sock:/v1",
 	"unix: 后应为套接字的绝对路径，最长 107 字节，还可以接冒号和 API 在其中的路径，例如 unix:/run/app.sock 或 unix:/run/app.sock:/v1")
+
+// CleartextHTTP2 is the scheme of addresses that speak HTTP/2 without TLS, and nothing else.
+const CleartextHTTP2 = "h2c"
 
 // ParseAddress reads the address of an API. The host of the URL of a Unix socket is that of host.SocketOf. The error is ErrAddress or
 // ErrSocket.
@@ -24,7 +27,7 @@ func ParseAddress(text string) (*url.URL, error) {
 	if rest, ok := strings.CutPrefix(text, host.Socket); ok {
 		return parseSocket(rest)
 	}
-	u, ok := declare.Address(text, "http", "https")
+	u, ok := declare.Address(text, "http", "https", CleartextHTTP2)
 	if !ok || u.User != nil {
 		return nil, ErrAddress
 	}

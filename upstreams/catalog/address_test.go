@@ -16,6 +16,7 @@ func TestAddresses(t *testing.T) {
 		"https://api.example.org/v1":                {"api.example.org", "/v1", "https://api.example.org/v1/x", nil},
 		"unix:/run/app.sock":                        {"unix:/run/app.sock", "", "unix:/run/app.sock:/x", nil},
 		"unix:/run//app.sock:/v1/":                  {"unix:/run/app.sock", "/v1/", "unix:/run/app.sock:/v1/x", nil},
+		"h2c://127.0.0.1:50051/a":                   {"127.0.0.1:50051", "/a", "h2c://127.0.0.1:50051/a/x", nil},
 		"unix:app.sock":                             {err: ErrSocket},
 		"unix:":                                     {err: ErrSocket},
 		"unix:///run/app.sock:v1":                   {err: ErrSocket},

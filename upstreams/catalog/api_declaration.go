@@ -27,7 +27,7 @@ type apiSpec struct {
 
 // proxySpec says where an API is, and what is different from what HTTP says by itself.
 type proxySpec struct {
-	// To is the API's address, or several in their order: the next one is asked where no connection can be made to one. A Unix socket is unix:/run/app.sock, or unix:/run/app.sock:/v1 with the path of the API.
+	// To is the API's address, or several in their order: the next one is asked where no connection can be made to one. HTTP/2 without TLS, as for gRPC, is h2c://127.0.0.1:50051; a Unix socket is unix:/run/app.sock, or unix:/run/app.sock:/v1 with the path of the API.
 	To addresses `yaml:"to" required:"true" example:"https://api.example.org"`
 	// Hosts are names whose whole address space is the API's, in place of /api/name/; *.example.org is all names below example.org.
 	Hosts []declare.Text `yaml:"hosts" example:"[weather.example.org]"`
