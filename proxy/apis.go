@@ -53,7 +53,16 @@ func (s *Server) addAPIs(next, before *generation) {
 	}
 }
 
-// closeAPIs ends resting connections to the origins of APIs that are no longer served in this way.
+// watchAPIs begins the health checks of APIs that are served from now on.
+func (s *Server) watchAPIs(before, next *generation) {
+	for name, rt := range next.apis {
+		if before.apis[name] != rt && !s.cfg.Replay {
+			rt.origin.Watch(through.Watcher{Panics: s.cfg.Panics, Log: s.cfg.Log, Observe: func(host string) func(error, time.Duration) { return s.cfg.Calls(name, host+" health") }})
+		}
+	}
+}
+
+// closeAPIs ends health checks and resting connections to the origins of APIs that are no longer served in this way.
 func closeAPIs(before, next *generation) {
 	for name, rt := range before.apis {
 		if next.apis[name] != rt {
@@ -79,12 +88,13 @@ func (s *Server) CloseIdle() { closeAPIs(s.current.Load(), &generation{}) }
 func OriginOf(a *catalog.API, dial func(ctx context.Context, network, address string) (net.Conn, error), calls func(host string) func(err error, took time.Duration)) *through.Origin {
 	targets := make([]through.Target, len(a.Targets))
 	for i, t := range a.Targets {
-		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Quota: t.Quota, Observe: calls(t.URL.Host)}
+		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Quota: t.Quota, Check: t.Check, Observe: calls(t.URL.Host)}
 		if t.URL.Scheme == catalog.CleartextHTTP2 {
 			targets[i].URL, targets[i].HTTP2 = &url.URL{Scheme: "http", Host: t.URL.Host, Path: t.URL.Path, RawPath: t.URL.RawPath}, true
 		}
 	}
-	return through.NewOrigin(targets, through.Connections{Connect: a.Connect, Head: a.Head, KeepAlive: a.KeepAlive, TLS: a.TLS}, dial)
+	health := through.Health{Path: a.Health.Path, Every: a.Health.Every, Expect: a.Health.Expect}
+	return through.NewOrigin(targets, through.Balance(a.Balance), health, through.Connections{Connect: a.Connect, Head: a.Head, KeepAlive: a.KeepAlive, TLS: a.TLS}, dial)
 }
 
 // SettingsOf are those of the handler of an API which its file has.

@@ -191,6 +191,7 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	replaced := s.current.Load()
 	s.use(next)
 	closeAPIs(replaced, next)
+	s.watchAPIs(replaced, next)
 	s.forgetAPIs(replaced, next)
 	s.history.Observe(time.Now()) // from now on new endpoints are counted
 	return nil

@@ -52,7 +52,7 @@ func subjects(c *catalog.Catalog) []status.Subject {
 		all[i] = status.Subject{Name: e.Name, Blocked: !slices.ContainsFunc(e.Sources(), (*upstreams.Source).Callable), Fallback: slices.ContainsFunc(e.Chains, resorts)}
 	}
 	for _, a := range c.APIs {
-		open := !slices.ContainsFunc(a.Targets, func(t catalog.Target) bool { return t.Host.State() != "open" })
+		open := !slices.ContainsFunc(a.Targets, func(t catalog.Target) bool { return t.Host.State() != "open" && !t.Check.Out() })
 		all = append(all, status.Subject{Name: a.Name, Blocked: open})
 	}
 	return all

@@ -340,7 +340,7 @@ func dependencies() map[string][]string {
 		"proxy/site/i18n":   {"metrics/words"},
 		"proxy/express":     {"cache/clients", "metrics", "metrics/words", "proxy/uri"},
 		"cache/web":         {"cache/clients", "cache/durable", "cache/entry", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
-		"proxy/uri": {"metrics/words"}, "proxy/through": {"cache/clients", "cache/web", "metrics/words", "proxy/uri", "proxy/express", "upstreams/host", "upstreams/lib/redact"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
+		"proxy/uri": {"metrics/words"}, "proxy/through": {"cache/clients", "cache/jitter", "cache/web", "metrics/words", "proxy/uri", "proxy/express", "upstreams/host", "upstreams/lib/redact"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/clients", "cache/far", "cache/jitter", "metrics"},
 		"proxy": {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +13,7 @@ import (
 	"sundry/upstreams/fixtures"
 )
 
-// reachAPIs asks each address of the APIs that were named, or of all, for its root. Whatever it answers, it is reachable: what
+// reachAPIs asks each address of the APIs that were named, or of all, for what its health checks ask for, or its root. Whatever it answers, it is reachable: what
 // an API answers is its own affair. In replay there is no network, and no finding.
 func (d *doctorCmd) reachAPIs(w *process, l *loaded) (found []fixtures.Finding, err error) {
 	for _, a := range l.set.APIs {
@@ -23,7 +24,11 @@ func (d *doctorCmd) reachAPIs(w *process, l *loaded) (found []fixtures.Finding, 
 			one := *a
 			one.Targets = a.Targets[i : i+1]
 			start := time.Now()
-			c, err := d.getFrom(w.ctx, l, &one, &url.URL{Path: "/"})
+			path, err := url.Parse(cmp.Or(a.Health.Path, "/"))
+			if err != nil {
+				return nil, err
+			}
+			c, err := d.getFrom(w.ctx, l, &one, path)
 			if err != nil {
 				return nil, err
 			}

@@ -34,6 +34,8 @@ type sourceView struct {
 	Missing string `json:"missing,omitempty"`
 	// QuotaLeft is the share of its rate that is left; nil: it declares none.
 	QuotaLeft *float64 `json:"quota_left,omitempty"`
+	// Out is set for a host of an API whose health checks fail: others are asked first.
+	Out bool `json:"out,omitempty"`
 	// Drift is how its replies differ from what is known of them.
 	Drift []driftView `json:"drift,omitempty"`
 	// Answers is how many it gave in the last hour, on this instance.
@@ -76,7 +78,7 @@ func (a *api) upstreams(*http.Request) (any, error) {
 	}
 	for _, one := range a.Catalog().APIs {
 		for _, target := range one.Targets {
-			v := sourceView{Endpoint: one.Name, API: true, Source: target.URL.Host, Hosts: []string{}}
+			v := sourceView{Endpoint: one.Name, API: true, Source: target.URL.Host, Out: target.Check.Out(), Hosts: []string{}}
 			if target.Host != nil {
 				v.Hosts = append(v.Hosts, target.Host.Name)
 			}

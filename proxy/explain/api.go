@@ -170,6 +170,9 @@ func (t *teller) tellOrigins(a *catalog.API, known bool) {
 		if target.Quota != nil && known {
 			says = append(says, quotaLeft(target.Quota, time.Now())...)
 		}
+		if target.Check.Out() {
+			says = append(says, words.Say("asked last, because its health checks fail", "健康检查未通过，最后才使用"))
+		}
 		t.named(target.Address(), joined(says))
 	}
 }

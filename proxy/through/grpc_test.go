@@ -95,7 +95,7 @@ func newGRPC(t *testing.T, certificates []tls.Certificate, believed *x509.CertPo
 	go func() { _ = back.Serve(origin) }()
 	t.Cleanup(back.Stop)
 	h := newHandler(t, "example.com", true, (&net.Dialer{}).DialContext)
-	h.origin = NewOrigin([]Target{target}, Connections{Connect: connectTime, Head: 30 * time.Second, KeepAlive: true, TLS: &tls.Config{RootCAs: believed, ServerName: "example.com"}}, (&net.Dialer{}).DialContext)
+	h.origin = NewOrigin([]Target{target}, First, Health{}, Connections{Connect: connectTime, Head: 30 * time.Second, KeepAlive: true, TLS: &tls.Config{RootCAs: believed, ServerName: "example.com"}}, (&net.Dialer{}).DialContext)
 	t.Cleanup(h.origin.Close)
 	server := &http.Server{Handler: h, ErrorLog: silent, Protocols: new(http.Protocols), TLSConfig: &tls.Config{Certificates: certificates}}
 	server.Protocols.SetHTTP2(true)

@@ -1,12 +1,14 @@
 package through
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sundry/upstreams/host"
@@ -17,6 +19,12 @@ type Origin struct {
 	targets []Target
 	seed    maphash.Seed
 	transports
+	balance    Balance
+	isBalanced bool // the order of the addresses may change
+	turn       atomic.Uint64
+	health     Health
+	checking   context.Context //nolint:containedctx // ends with Close
+	stop       context.CancelFunc
 }
 
 // Target is an address of an origin.
@@ -30,15 +38,33 @@ type Target struct {
 	Host *host.Host
 	// Quota bounds the requests to it; nil: nothing does.
 	Quota *host.Quota
+	// Check has what its health checks have found; nil means that it has none.
+	Check *host.Check
+	// outstanding counts the requests until their responses have ended; nil means that nobody needs to know.
+	outstanding *atomic.Int64
 	// Observe is told of each request to it: why it was not answered, or a StatusError, and how long it took until then or until the head of
 	// the answer; nil: nobody is.
 	Observe func(err error, took time.Duration)
 	caller  bool // Sent is the Host of a request
 }
 
-// NewOrigin serves from these addresses, in their order. dial connects to one.
-func NewOrigin(targets []Target, c Connections, dial dialFunc) *Origin {
-	return &Origin{targets: targets, seed: maphash.MakeSeed(), transports: newTransports(&c, dial)}
+// NewOrigin serves from these addresses. dial connects to one.
+func NewOrigin(targets []Target, b Balance, health Health, c Connections, dial dialFunc) *Origin {
+	o := &Origin{targets: targets, seed: maphash.MakeSeed(), transports: newTransports(&c, dial), balance: b, isBalanced: b != First && b != "", health: health}
+	o.checking, o.stop = context.WithCancel(context.Background())
+	for i := range targets {
+		if b == Least {
+			targets[i].outstanding = &atomic.Int64{}
+		}
+		o.isBalanced = o.isBalanced || targets[i].Check != nil
+	}
+	return o
+}
+
+// Close ends the checks, and the connections that rest.
+func (o *Origin) Close() {
+	o.stop()
+	o.transports.Close()
 }
 
 // under is the URL of an escaped path with its query at an address.
@@ -60,7 +86,7 @@ func (o *Origin) request(ctx context.Context, method, path string, h http.Header
 	if err != nil {
 		return nil, err
 	}
-	r := &http.Request{Method: method, URL: u, Host: target.Sent, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	r := &http.Request{Method: method, URL: u, Host: cmp.Or(target.Sent, target.own()), Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	return r.WithContext(ctx), nil
 }
 

@@ -25,9 +25,9 @@ import (
 // reach sends a request to the first address that answers, and once more, to the next address if there is one, where the status of the
 // response is one of Retry.
 func (c *call) reach(ctx context.Context, method string, h http.Header, body bool) (*http.Response, error) {
-	targets := c.origin.targets
+	targets := c.origin.inOrder()
 	first, err := c.reachOne(ctx, method, h, body, targets)
-	if err != nil || !c.mayRetry(method, first.StatusCode) {
+	if err != nil || !c.mayRetry(targets[0].Host, method, first.StatusCode) {
 		return first, err
 	}
 	second, err := c.reachOne(ctx, method, h, body, append(slices.Clone(targets[1:]), targets[0]))
@@ -39,12 +39,11 @@ func (c *call) reach(ctx context.Context, method string, h http.Header, body boo
 }
 
 // mayRetry reports whether a request is sent again after a response with a status. A host that is down gets few more requests by that.
-func (c *call) mayRetry(method string, status int) bool {
+func (c *call) mayRetry(asked *host.Host, method string, status int) bool {
 	if c.r.ContentLength != 0 || method != http.MethodGet && method != http.MethodHead || !slices.Contains(c.Retry, status) {
 		return false
 	}
-	host := c.origin.targets[0].Host
-	return host == nil || host.AllowRetry()
+	return asked == nil || asked.AllowRetry()
 }
 
 // reachOne sends a request to the first of some addresses that answers. The next one is asked where nothing was sent (there was no
@@ -86,15 +85,20 @@ func (c *call) sendTo(target Target, r *http.Request) (*http.Response, error) {
 		return nil, ErrShed
 	}
 	began := time.Now()
+	target.count(1)
 	resp, err := c.admitted(target, r)
 	if target.Observe != nil && r.Context().Err() == nil {
 		target.Observe(failureOf(resp, err), time.Since(began))
 	}
-	if err != nil {
+	end := sync.OnceFunc(func() {
+		target.count(-1)
 		c.Transfers.Give(c.client, 1)
+	})
+	if err != nil {
+		end()
 		return nil, err
 	}
-	resp.Body = &transfer{ReadCloser: resp.Body, end: sync.OnceFunc(func() { c.Transfers.Give(c.client, 1) })}
+	resp.Body = &transfer{ReadCloser: resp.Body, end: end}
 	return resp, nil
 }
 
@@ -185,13 +189,12 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 			return nil, &host.ThrottledError{Quota: q.Name(), Wait: q.Wait(now)}
 		}
 	}
-	transport := c.origin.transport
+	transport := c.origin.transportOf(&target)
 	if isGRPC(r.Header) {
 		r.Header["Te"] = []string{"trailers"} // or its servers take this service for a proxy that loses trailers
 	}
 	switch {
 	case target.HTTP2:
-		transport = c.origin.cleartext
 	case r.Header["Upgrade"] != nil:
 		transport = c.origin.upgrade
 	case r.ContentLength != 0:

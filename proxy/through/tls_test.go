@@ -114,7 +114,7 @@ func TestSettingsOfTLS(t *testing.T) {
 					back := newMemory()
 					s := serveWorld(t, back.dial)
 					target := Target{URL: &url.URL{Scheme: "https", Host: "origin.test"}, Sent: "origin.test"}
-					s.h.origin = NewOrigin([]Target{target}, Connections{Connect: connectTime, Head: time.Minute, KeepAlive: true, TLS: row.settings}, back.dial)
+					s.h.origin = NewOrigin([]Target{target}, First, Health{}, Connections{Connect: connectTime, Head: time.Minute, KeepAlive: true, TLS: row.settings}, back.dial)
 					t.Cleanup(s.h.origin.Close)
 					server := &http.Server{ErrorLog: silent, TLSConfig: &tls.Config{Certificates: certificates}}
 					server.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})

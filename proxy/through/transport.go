@@ -61,6 +61,14 @@ func newTransports(c *Connections, dial dialFunc) transports {
 	return t
 }
 
+// transportOf returns what carries a request that can be repeated.
+func (t *transports) transportOf(target *Target) *http.Transport {
+	if target.HTTP2 {
+		return t.cleartext
+	}
+	return t.transport
+}
+
 // Close ends the connections that rest.
 func (t *transports) Close() {
 	for _, one := range [...]*http.Transport{t.transport, t.brief, t.upgrade, t.cleartext} {

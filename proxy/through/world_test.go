@@ -147,7 +147,7 @@ func newHandler(t *testing.T, origin string, keepAlive bool, dial func(ctx conte
 		f(&settings)
 	}
 	target := Target{URL: &url.URL{Scheme: "http", Host: origin}, Sent: origin}
-	o := NewOrigin([]Target{target}, Connections{Connect: connectTime, Head: 30 * time.Second, KeepAlive: keepAlive}, dial)
+	o := NewOrigin([]Target{target}, First, Health{}, Connections{Connect: connectTime, Head: 30 * time.Second, KeepAlive: keepAlive}, dial)
 	t.Cleanup(o.Close)
 	return New(settings, o, store, slog.New(slog.DiscardHandler), nil)
 }

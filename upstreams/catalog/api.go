@@ -36,8 +36,11 @@ type API struct {
 	// Everywhere: so is that of every other name.
 	Everywhere bool
 	Targets    []Target
-	Rules      web.Rules
-	Query      web.Query
+	// Balance is first, round_robin or least; "" means first.
+	Balance string
+	Health  Health
+	Rules   web.Rules
+	Query   web.Query
 	// Body is the size in bytes of the largest body that is kept.
 	Body int64
 	// Upload is the size in bytes of the largest body of a request; 0 means no limit.
@@ -74,6 +77,15 @@ type Target struct {
 	Host *host.Host
 	// Quota bounds the requests to it; nil: nothing does.
 	Quota *host.Quota
+	// Check has what its health checks have found; nil means that it is not checked.
+	Check *host.Check
+}
+
+// Health says how the addresses of an API are checked; Path "" means that they are not.
+type Health struct {
+	Path   string
+	Every  time.Duration
+	Expect []int // statuses; nil means 200 to 399
 }
 
 // FieldChanges are changes to the fields of a message. Names are canonical.
@@ -119,6 +131,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.EN, a.ZH = s.Summary.EN(), s.Summary.ZH()
 	a.Title = compileTitle(s.Title, a.Name, s.Summary.Text, s.Name.Line, problems)
 	p := &s.Proxy
+	a.Balance, a.Health = p.Balance, p.Health.compile(s.Name.Line, problems)
 	a.compileTargets(p, s.Name.Line, env, problems)
 	a.compileTLS(&p.TLS, s.Name.Line, problems, warnings)
 	for _, h := range p.Hosts {
@@ -145,20 +158,41 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
-	a.Retry, a.Upload = p.retried(problems), int64(p.Upload.Most)
+	a.Retry, a.Upload = statuses(p.Retry, "retry", http.StatusInternalServerError, "500 to 599, for example [502, 503, 504]", problems), int64(p.Upload.Most)
 	a.KeepAlive, a.Via = p.Keepalive == nil || *p.Keepalive, p.Via == nil || *p.Via
 }
 
-// retried are the statuses after which a request is sent once more.
-func (p *proxySpec) retried(problems *declare.Problems) (statuses []int) {
-	for _, text := range p.Retry {
+// statuses reads a list of statuses, of which least is the smallest. allowed says which they are, with an example.
+func statuses(list []declare.Text, key string, least int, allowed string, problems *declare.Problems) (all []int) {
+	for _, text := range list {
 		status, err := strconv.Atoi(text.Value)
-		if err != nil || status < http.StatusInternalServerError || status > 599 {
-			problems.Add(text.Line, "proxy: retry: expected statuses from 500 to 599, for example [502, 503, 504], got %q", text.Value)
+		if err != nil || status < least || status > 599 {
+			problems.Add(text.Line, "proxy: %s: expected statuses from %s, got %q", key, allowed, text.Value)
 		}
-		statuses = append(statuses, status)
+		all = append(all, status)
 	}
-	return statuses
+	return all
+}
+
+// Bounds of the time between two health checks of an address, and what it is by default.
+const (
+	checkEvery  = 10 * time.Second
+	fastestEach = time.Second
+)
+
+// compile reads how addresses are checked. line is that of the API's name.
+func (s *healthSpec) compile(line int, problems *declare.Problems) Health {
+	if s.Path.Value == "" && s.Every == 0 && s.Expect == nil {
+		return Health{}
+	}
+	h := Health{Path: s.Path.Value, Every: cmp.Or(time.Duration(s.Every), checkEvery), Expect: statuses(s.Expect, "health: expect", http.StatusOK, "200 to 599, for example [200, 204]", problems)}
+	if _, err := url.ParseRequestURI(h.Path); err != nil || !strings.HasPrefix(h.Path, "/") {
+		problems.Add(max(s.Path.Line, line), "proxy: health: path: expected a path of the API that answers quickly, for example /healthz, got %q", h.Path)
+	}
+	if h.Every < fastestEach {
+		problems.Add(max(s.Path.Line, line), "proxy: health: every: expected at least 1s, got %s", h.Every)
+	}
+	return h
 }
 
 // sharedCredentials explains credentials: shared, which is right for few APIs.
@@ -198,6 +232,9 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 			if p.Rate.Calls > 0 {
 				t.Quota = env.Quotas.Get(u.Host, p.Rate.Calls, p.Rate.Per)
 			}
+		}
+		if env != nil && a.Health.Path != "" {
+			t.Check = env.Hosts.Check(a.Name, u.Host)
 		}
 		a.Targets = append(a.Targets, t)
 	}

@@ -45,6 +45,10 @@ type proxySpec struct {
 	Response fieldChanges `yaml:"response" example:"{remove: [Server]}"`
 	// Timeouts of its answers.
 	Timeouts timeoutsSpec `yaml:"timeouts" example:"{head: 10s}"`
+	// Balance is the order in which several addresses are asked: first, as they stand; round_robin, in turn; or least, first the one with the fewest requests that are not answered yet.
+	Balance string `yaml:"balance" enum:"first,round_robin,least"`
+	// Health checks each address, so that one that fails is asked only after the others.
+	Health healthSpec `yaml:"health" example:"{path: /healthz}"`
 	// TLS is for connections to https addresses.
 	TLS tlsSpec `yaml:"tls" example:"{ca: ca.pem}"`
 	// Keepalive false uses no connection twice, for an API that is not trusted to end its answers where it says.
@@ -111,6 +115,16 @@ type timeoutsSpec struct {
 	Idle declare.Duration `yaml:"idle" example:"1m"`
 	// Tunnel is how long a WebSocket may be idle in both directions.
 	Tunnel declare.Duration `yaml:"tunnel" example:"10m"`
+}
+
+// healthSpec says how the addresses of an API are checked, by each instance. Two failed checks in a row take an address out, and one that succeeds brings it back.
+type healthSpec struct {
+	// Path is what is asked for with GET, below the path of the address and without the fields of Request.
+	Path declare.Text `yaml:"path" example:"/healthz"`
+	// Every is the time between two checks, which differs by a fifth at random. Without it, it is 10s; a check takes 5s at most.
+	Every declare.Duration `yaml:"every" example:"10s"`
+	// Expect has the statuses of a success; without them, those from 200 to 399.
+	Expect []declare.Text `yaml:"expect" example:"[200, 204]"`
 }
 
 // tlsSpec says how https addresses are connected to. Files are relative to the directory of this one, and read again when they change.

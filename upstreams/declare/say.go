@@ -106,6 +106,9 @@ var chinese = sync.OnceValue(func() map[string]string {
 		// Addresses.
 		"proxy: to: %s, got %q": "proxy: to: %s，而不是%q",
 		"proxy: to: expected the address of an API, for example https://api.example.org":                                                                              "proxy: to: 应为 API 的地址，例如 https://api.example.org",
+		"proxy: %s: expected statuses from %s, got %q":                                                                                                                "proxy: %s: 应为状态码 %s，而不是%q",
+		"proxy: health: path: expected a path of the API that answers quickly, for example /healthz, got %q":                                                          "proxy: health: path: 应为 API 中很快返回的路径，例如 /healthz，而不是%q",
+		"proxy: health: every: expected at least 1s, got %s":                                                                                                          "proxy: health: every: 不能小于 1s，而这里是 %s",
 		"proxy: tls: expected an address in to that begins with https://":                                                                                             "proxy: tls: to 中应有以 https:// 开头的地址",
 		"proxy: tls: server_name: expected the name of its certificate such as weather.internal, got %q":                                                              "proxy: tls: server_name: 应为其证书中的名称，例如 weather.internal，而不是%q",
 		"proxy: tls: ca: %s: expected certificates in PEM, which begin with -----BEGIN CERTIFICATE-----":                                                              "proxy: tls: ca: %s: 应为 PEM 格式的证书，以 -----BEGIN CERTIFICATE----- 开头",

@@ -155,6 +155,7 @@ func (h *Host) State() string {
 type Hosts struct {
 	mu     sync.Mutex
 	byName map[string]*Host
+	checks map[[2]string]*Check // by API and host
 	Config Config
 }
 

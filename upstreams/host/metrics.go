@@ -11,9 +11,9 @@ import (
 // collector reads at scrape the state of the breakers, which change from open to half-open by
 // the clock alone, without a callback, and what is left of the quotas.
 type collector struct {
-	hosts                            *Hosts
-	quotas                           *Quotas
-	state, opened, forced, quotaLeft *prometheus.Desc
+	hosts                                 *Hosts
+	quotas                                *Quotas
+	state, opened, forced, out, quotaLeft *prometheus.Desc
 }
 
 // NewCollector makes the collector of the metrics of hosts and quotas.
@@ -26,13 +26,14 @@ func NewCollector(hosts *Hosts, quotas *Quotas) prometheus.Collector {
 		state:     desc("breaker_state", "1 for the state that the breaker of an upstream host is in, 0 for the other states.", "host", "state"),
 		opened:    desc("breaker_openings_total", "How often the breaker of an upstream host opened, including failed probes.", "host"),
 		forced:    desc("breaker_forced", "1 while an operator holds the breaker of an upstream host open or closed; none for hosts that decide by themselves.", "host"),
+		out:       desc("checked_out", "1 while the health checks of an address of an API fail, so that others are asked first, 0 while they do not; none for addresses that are not checked.", "endpoint", "host"),
 		quotaLeft: desc("quota_left_ratio", "Share of the calls that a declared rate allows which may still be made, by what this instance knows of the calls of the others.", "quota"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.state, c.opened, c.forced, c.quotaLeft} {
+	for _, d := range []*prometheus.Desc{c.state, c.opened, c.forced, c.out, c.quotaLeft} {
 		ch <- d
 	}
 }
@@ -54,6 +55,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		for _, state := range []string{"closed", "half-open", "open"} {
 			ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, one(state == now), h.Name, state)
 		}
+	}
+	for _, check := range c.hosts.Checks() {
+		ch <- prometheus.MustNewConstMetric(c.out, prometheus.GaugeValue, one(check.Out()), check.API, check.Host)
 	}
 	for _, q := range c.quotas.All() {
 		ch <- prometheus.MustNewConstMetric(c.quotaLeft, prometheus.GaugeValue, q.Left(time.Now()), q.Name())
