@@ -32,6 +32,10 @@ type transports struct {
 // is on its way then is lost, and net/http repeats only what changes nothing and has no body.
 const briefly = time.Second
 
+// expectTime is how long an origin has to say whether it wants the body of a request whose client waits for that (RFC 9110, section 10.1.1). Then it
+// is one that does not know the field.
+const expectTime = time.Second
+
 func newTransports(c *Connections, dial dialFunc) transports {
 	dial = within(c.Connect, toSocket(dial)) // or it is the system's two minutes
 	secure := cmp.Or(c.TLS, &tls.Config{}).Clone()
@@ -45,7 +49,7 @@ func newTransports(c *Connections, dial dialFunc) transports {
 				}
 				return newHeadFilter(conn), nil
 			},
-			ResponseHeaderTimeout: c.Head, ForceAttemptHTTP2: http2,
+			ResponseHeaderTimeout: c.Head, ExpectContinueTimeout: expectTime, ForceAttemptHTTP2: http2,
 			DisableCompression: true, DisableKeepAlives: !c.KeepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: most,
 			MaxResponseHeaderBytes: maxHead, HTTP2: host.HTTP2(), TLSClientConfig: secure.Clone(),
 		}

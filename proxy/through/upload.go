@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"sundry/metrics/words"
 )
 
@@ -35,7 +37,8 @@ type upload struct {
 	// streams is set for a body that may depend on the response, as in a conversation; answered, once that has begun.
 	streams  bool
 	answered atomic.Bool
-	release  func() // gives the memory back; it may be called more than once
+	touched  atomic.Bool // something was read, before which net/http sends the 100 that a client may wait for
+	release  func()      // gives the memory back; it may be called more than once
 }
 
 // receiveBody reads the beginning of the body, if there is one, and makes the request one with the rest. The caller calls release.
@@ -57,8 +60,8 @@ func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	c.r = c.r.WithContext(ctx)     // net/http looks at the body of its own one for whether the next request lies behind it
 	c.r.Body = u
 	cleanTrailer(u.trailer)
-	if u.streams = c.r.ProtoMajor > 1 && c.r.ContentLength < 0; u.streams {
-		return u, nil // nobody knows for which bytes the client waits until it gets a response
+	if u.streams = c.r.ProtoMajor > 1 && c.r.ContentLength < 0; u.streams || c.expects() {
+		return u, nil // nobody knows how many bytes the client sends before it gets a response
 	}
 	if err := u.receive(make([]byte, 0, smallWindow)); err != nil {
 		return nil, err
@@ -71,6 +74,12 @@ func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 		}
 	}
 	return u, nil
+}
+
+// expects reports whether the client sends the body only if it is wanted: the origin says so with 100, which makes its transport read the body, or
+// with its response.
+func (c *call) expects() bool {
+	return c.r.ProtoAtLeast(1, 1) && httpguts.HeaderValuesContainsToken(c.r.Header["Expect"], "100-continue")
 }
 
 // receive fills a buffer, or reads the body to its end.
@@ -92,6 +101,7 @@ var ErrSlowUpload = errors.New("the body of the request arrives too slowly; expe
 
 // arrive reads what arrives next.
 func (u *upload) arrive(p []byte) (n int, err error) {
+	u.touched.Store(true)
 	left := u.pace.left()
 	if u.streams && u.answered.Load() {
 		left = u.pace.idle // the client may have nothing to say, and takes no place of those that wait any more
@@ -151,9 +161,9 @@ const (
 )
 
 // drain reads the rest of the body, behind which the next request on the connection begins. net/http would read it after it has stopped
-// to watch the connection, and watch it again at the end of the body, where it panics at the next request. In HTTP/2, nothing lies behind it.
+// to watch the connection, and watch it again at the end of the body, where it panics at the next request. In HTTP/2, nothing lies behind it, and nothing at all where the client still waits for 100.
 func (u *upload) drain(version int) {
-	if u.whole || u.ended.Load() || version > 1 {
+	if u.whole || u.ended.Load() || version > 1 || !u.touched.Load() {
 		return
 	}
 	_ = u.control.Flush() // the client may wait for the response
