@@ -2,13 +2,20 @@ package through
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"sundry/cache/clients"
+	"sundry/upstreams/host"
 )
 
 // TestUploadsAreLimited sends bodies up to the limit and beyond, with and without Content-Length. Larger ones get 413, and the API never
@@ -82,4 +89,61 @@ func TestALargeUploadIsRefusedBeforeItIsSent(t *testing.T) {
 		t.Errorf("the connection goes on, though its next bytes may be the body: %v", err)
 	}
 	s.wantCalls(0)
+}
+
+// TestASlowUploadTakesNothing of what others need until it has arrived, if it is no longer than bodyWindow: no connection, no place of those that
+// wait, no slot of the host and none of Transfers.
+func TestASlowUploadTakesNothing(t *testing.T) {
+	for name, length := range map[string]string{"with its length": "Content-Length: 61440\r\n\r\n", "in chunks": "Transfer-Encoding: chunked\r\n\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			var dials, waits atomic.Int64
+			var hosts host.Hosts
+			transfers, back := clients.NewLimit(100), newMemory()
+			s := serveWorld(t, func(ctx context.Context, network, address string) (net.Conn, error) {
+				dials.Add(1)
+				return back.dial(ctx, network, address)
+			}, func(s *Settings) {
+				s.Transfers = transfers
+				s.Admit = func(clients.ID, time.Time) bool { waits.Add(1); return true }
+				s.Leave = func(clients.ID) {}
+			})
+			busy := hosts.GetWith("origin.test", 1)
+			s.h.origin.targets[0].Host = busy
+			serveOrigin(t, back, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n, err := io.Copy(io.Discard, r.Body)
+				fmt.Fprint(w, n, err)
+			})})
+			c, err := s.front.dial(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			fmt.Fprint(c, "PUT /a HTTP/1.1\r\nHost: x\r\n"+length)
+			chunked := strings.HasPrefix(length, "Transfer")
+			piece := strings.Repeat("x", 6<<10)
+			if chunked {
+				piece = fmt.Sprintf("%x\r\n%s\r\n", len(piece), piece)
+			}
+			for i := range 10 {
+				synctest.Wait()
+				_, done, err := busy.Enter(t.Context(), 0)
+				if err != nil || dials.Load()+waits.Load()+transfers.Used() != 0 {
+					t.Fatalf("%s, after %d pieces: %d dials, %d waits, %d transfers, slot %v", name, i, dials.Load(), waits.Load(), transfers.Used(), err)
+				}
+				done(host.Ignored)
+				fmt.Fprint(c, piece)
+				time.Sleep(5 * time.Second)
+			}
+			if chunked {
+				fmt.Fprint(c, "0\r\n\r\n")
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body, _ := io.ReadAll(resp.Body); string(body) != "61440 <nil>" || dials.Load() != 1 || waits.Load() != 1 {
+				t.Errorf("%s: %s, %d dials, %d waits", name, body, dials.Load(), waits.Load())
+			}
+		})
+	}
 }
