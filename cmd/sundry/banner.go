@@ -18,20 +18,20 @@ type address struct {
 
 // addresses are the pages that whoever has started the service opens first.
 func (s *server) addresses(public, private net.Addr) []address {
-	home := browserURL(public) + s.config.BasePath
+	home := browserURL(s.config.Scheme(), public) + s.config.BasePath
 	if s.cmd.To != "" {
-		return []address{{"API", "API", home + "/"}, {"Console", "控制台", browserURL(private) + "/admin/"}}
+		return []address{{"API", "API", home + "/"}, {"Console", "控制台", browserURL("http", private) + "/admin/"}}
 	}
 	return []address{
 		{"Home", "首页", home + "/"},
 		{"Docs", "文档", home + "/docs"},
 		{"Status", "状态", home + "/status"},
-		{"Console", "控制台", browserURL(private) + "/admin/"},
+		{"Console", "控制台", browserURL("http", private) + "/admin/"},
 	}
 }
 
 // browserURL is the address of a listener for a browser on this machine.
-func browserURL(a net.Addr) string {
+func browserURL(scheme string, a net.Addr) string {
 	host, port, err := net.SplitHostPort(a.String())
 	if err != nil {
 		return a.String() // a socket of the file system
@@ -39,7 +39,7 @@ func browserURL(a net.Addr) string {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
 // announce shows the addresses to whoever watches the terminal. In a log that is kept

@@ -24,11 +24,11 @@ func TestAddressesForABrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := browserURL(a); got != want {
+		if got := browserURL("http", a); got != want {
 			t.Errorf("%s: %s, want %s", listen, got, want)
 		}
 	}
-	if got := browserURL(&net.UnixAddr{Name: "/run/sundry"}); got != "/run/sundry" {
+	if got := browserURL("http", &net.UnixAddr{Name: "/run/sundry"}); got != "/run/sundry" {
 		t.Error(got)
 	}
 }

@@ -20,6 +20,9 @@ type checkCmd struct{ flags }
 func (c *checkCmd) Run(w *process) error {
 	l, err := c.load(w, nil)
 	defer l.close()
+	if _, mistake := openPair(l.config, nil); mistake != nil {
+		err = errors.Join(err, mistake)
+	}
 	var hints []error
 	if err == nil {
 		hints, err = c.review(w, l)

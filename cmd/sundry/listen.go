@@ -71,7 +71,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 			return errors.Join(err, adminServer.Close(), group.Wait())
 		}
 	}
-	publicServer := newPublic(newHTTPServer(s.front, s.log), s.listener, s.lane)
+	publicServer := newPublic(newHTTPServer(s.front, s.log), s.listener, s.lane, s.secured())
 	s.panics.Server(publicServer.Server)
 	publicServer.accepts = s.panics.Listener(publicServer.accepts)
 	group.Go(s.panics.FuncErr(panics.Listener, publicServer.run))

@@ -8,6 +8,7 @@ import (
 
 	"sundry/proxy/express"
 	"sundry/proxy/listener"
+	"sundry/proxy/secure"
 )
 
 // idleTime is how long idle connections stay open after the listener is closed,
@@ -23,13 +24,19 @@ type public struct {
 	served   chan struct{} // closed when no more connections are accepted
 }
 
-func newPublic(srv *http.Server, l *listener.Listener, lane *express.Lane) *public {
+// newPublic returns the public listener with its server. A nil c means that it speaks no TLS.
+func newPublic(srv *http.Server, l *listener.Listener, lane *express.Lane, c *secure.Config) *public {
 	p := &public{Server: srv, listener: l, lane: lane, served: make(chan struct{})}
 	srv.ConnState = l.ConnState
+	var accepts net.Listener = l
+	if c != nil {
+		srv.TLSConfig, srv.HTTP2 = c.TLS, secure.HTTP2()
+		accepts = secure.Listen(l, *c)
+	}
 	if lane != nil {
-		p.accepts = lane.Attach(srv, l)
+		p.accepts = lane.Attach(srv, accepts)
 	} else {
-		p.accepts = express.Follow(srv, l)
+		p.accepts = express.Follow(srv, accepts)
 	}
 	return p
 }

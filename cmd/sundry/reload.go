@@ -62,9 +62,16 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 	if err != nil {
 		return done, err
 	}
+	pair, err := openPair(c, s.pair.Load())
+	if err != nil {
+		return done, err
+	}
 	lines, err := s.putInForce(set, c)
 	if err != nil {
 		return done, err
+	}
+	if s.pair.Swap(pair) != pair {
+		changed = append(changed, "tls: read again")
 	}
 	if reopened {
 		changed = append(changed, "geo_file: read again")

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +31,7 @@ import (
 	"sundry/proxy/live"
 	"sundry/proxy/logwriter"
 	"sundry/proxy/ratelimit"
+	"sundry/proxy/secure"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -71,6 +73,7 @@ type server struct {
 	front      *proxy.Server
 	lane       *express.Lane // nil: turned off
 	listener   *listener.Listener
+	pair       atomic.Pointer[secure.Pair] // the certificate from files; nil means that there is none
 	reload     *metrics.Reload
 	replicator *live.Replicator
 	autopilot  *autopilot.Pilot
@@ -196,6 +199,11 @@ func (s *server) build(reg prometheus.Registerer) error {
 		}
 	}
 	s.listener = listener.New(s.front.ClientOf, reg, s.log)
+	pair, err := openPair(s.config, nil)
+	if err != nil {
+		return err
+	}
+	s.pair.Store(pair)
 	reg.MustRegister(s.observer.Collector())
 	s.reload = metrics.NewReload(reg)
 	s.reload.Success.Set(1)

@@ -62,8 +62,9 @@ func debounce(ctx context.Context, changed <-chan struct{}) {
 
 // watchedFiles are the files of the operator that are loaded.
 type watchedFiles struct {
-	file    string // of the configuration; "" for none
-	catalog string // the directory of catalog files, without a slash at its end; "" for none
+	file    string   // of the configuration; "" for none
+	catalog string   // the directory of catalog files, without a slash at its end; "" for none
+	pair    []string // the files of the certificate and its key
 	// found are the directories that were watched when all were last looked for, as they were; nil: watching
 	// begins once there is one.
 	found map[string]os.FileInfo
@@ -85,7 +86,10 @@ func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
 	if s.config.Catalog != "" {
 		of.catalog = filepath.Clean(s.config.Catalog)
 	}
-	if of.file == "" && of.catalog == "" {
+	if s.config.TLSCert != "" {
+		of.pair = []string{filepath.Clean(s.config.TLSCert), filepath.Clean(s.config.TLSKey)}
+	}
+	if of.file == "" && of.catalog == "" && of.pair == nil {
 		return nil, func() {}
 	}
 	w, err := fsnotify.NewWatcher()
@@ -127,11 +131,19 @@ func (of *watchedFiles) replaced(w *fsnotify.Watcher) bool {
 	return false
 }
 
-// directories are that of the configuration, and that of catalog files with its folders. It is
+// directories are those of the configuration, of the certificate and its key, and that of catalog files with its folders. It is
 // read once it is watched: a folder that is made meanwhile is found, or told of.
 func (of *watchedFiles) directories() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if of.file != "" && !yield(filepath.Dir(of.file)) || of.catalog == "" || !yield(of.catalog) {
+		if of.file != "" && !yield(filepath.Dir(of.file)) {
+			return
+		}
+		for _, file := range of.pair {
+			if !yield(filepath.Dir(file)) {
+				return
+			}
+		}
+		if of.catalog == "" || !yield(of.catalog) {
 			return
 		}
 		entries, _ := os.ReadDir(of.catalog) // what cannot be read was reported when it was loaded
@@ -240,8 +252,11 @@ func (of *watchedFiles) concerned(e fsnotify.Event) bool {
 	return filepath.Base(e.Name) == "..data" || of.isFile(e.Name) || of.isFolder(e.Name)
 }
 
-// isFile reports whether a path is that of the configuration, or of a catalog file.
+// isFile reports whether a path is that of the configuration, of the certificate or its key, or of a catalog file.
 func (of *watchedFiles) isFile(path string) bool {
+	if slices.Contains(of.pair, filepath.Clean(path)) {
+		return true
+	}
 	if of.file != "" && filepath.Base(path) == filepath.Base(of.file) {
 		return true
 	}

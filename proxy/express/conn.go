@@ -17,7 +17,7 @@ type conn struct {
 	lane     *Lane
 	timeouts *timeouts
 	peer     netip.Addr
-	socket   *socket
+	wire     wire
 
 	place   place
 	framing framing // of what net/http reads once the lane has left
@@ -55,9 +55,8 @@ const (
 	surrendered              // anywhere: the lane has left the connection for good
 )
 
-func newConn(nc net.Conn, s *socket, l *Lane, t *timeouts) *conn {
-	c := &conn{Conn: nc, lane: l, timeouts: t, peer: addrOf(nc.RemoteAddr()), socket: s, first: true}
-	s.conn = c
+func newConn(nc net.Conn, l *Lane, t *timeouts) *conn {
+	c := &conn{Conn: nc, lane: l, timeouts: t, peer: addrOf(nc.RemoteAddr()), first: true}
 	c.idle.Store(int64(l.instant(time.Now())))
 	return c
 }
@@ -117,7 +116,7 @@ func (c *conn) Read(p []byte) (n int, err error) {
 	case c.place == boundary && len(p) >= max(leastBuffer, len(c.pending)):
 		return c.serve(p)
 	case c.place == handling && len(p) == 1:
-		return 0, c.socket.watch()
+		return c.wire.watch(p)
 	}
 	return c.readThrough(p)
 }
@@ -143,7 +142,7 @@ func (c *conn) serve(p []byte) (int, error) {
 	c.buf, c.filled, c.begun, c.n, c.err = p, copy(p, c.pending), false, 0, nil
 	c.pending = nil
 	c.expires = instant(c.armed.Load())
-	c.socket.serve()
+	c.wire.serve()
 	c.buf = nil
 	return c.n, c.err
 }

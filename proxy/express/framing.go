@@ -142,8 +142,11 @@ func (l follower) Accept() (net.Conn, error) {
 }
 
 // follow returns a connection whose requests are followed, without empty lines before the first. net/http must get one with TLS
-// as it is.
+// as it is, to make the handshake or to speak HTTP/2.
 func follow(nc net.Conn) net.Conn {
+	if secure := ofHTTP1(nc); secure != nil {
+		return &securedFollowed{&followed{Conn: nc}, over{secure}}
+	}
 	if _, secure := nc.(*tls.Conn); secure {
 		return nc
 	}

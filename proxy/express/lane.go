@@ -118,17 +118,24 @@ type listener struct {
 	timeouts *timeouts
 }
 
-// Accept implements net.Listener. The lane answers nothing on what is no plain socket, such as TLS.
+// Accept implements net.Listener. The lane answers on plain sockets, and above TLS if the handshake has succeeded and the client did
+// not choose HTTP/2.
 func (l *listener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
+	c := newConn(nc, l.lane, l.timeouts)
+	if secure := ofHTTP1(nc); secure != nil {
+		c.wire = secured{c}
+		l.lane.add(c)
+		return &securedConn{c, over{secure}}, nil
+	}
 	s := openSocket(nc)
 	if s == nil {
 		return follow(nc), nil
 	}
-	c := newConn(nc, s, l.lane, l.timeouts)
+	s.conn, c.wire = c, s
 	l.lane.add(c)
 	return c, nil
 }

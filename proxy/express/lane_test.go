@@ -77,7 +77,9 @@ func TestSmallerBuffersAreNetHTTPs(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, server := connected(t)
-	c := newConn(server, openSocket(server), lane, &timeouts{})
+	socket := openSocket(server)
+	c := newConn(server, lane, &timeouts{})
+	socket.conn, c.wire = c, socket
 	followers := strings.Repeat(last, 20)
 	go io.WriteString(client, get("/miss")+followers)
 	p := make([]byte, 4096)

@@ -155,7 +155,7 @@ func (c *conn) write(x *exchange) error {
 	head, body, whole := r.Buf, r.Body, r.Body
 	r.Buf, r.Body = head[:0], nil
 	if len(head) > 0 {
-		n, err := c.socket.send(head, body)
+		n, err := c.wire.send(head, body)
 		if err != nil {
 			return err
 		}

@@ -181,12 +181,12 @@ func (s *socket) trySend(head, body []byte) (int, syscall.Errno) {
 
 // watch waits until the client has gone, or a deadline passes. It takes nothing of
 // what the client sends meanwhile.
-func (s *socket) watch() error {
+func (s *socket) watch([]byte) (int, error) {
 	s.gone = nil
 	if err := s.raw.Read(s.onWatched); err != nil {
-		return readError(s.conn.Conn, err)
+		return 0, readError(s.conn.Conn, err)
 	}
-	return readError(s.conn.Conn, s.gone)
+	return 0, readError(s.conn.Conn, s.gone)
 }
 
 func (s *socket) watched(fd uintptr) bool {

@@ -11,6 +11,6 @@ func openSocket(net.Conn) *socket { return nil }
 
 func (*socket) serve() {}
 
-func (*socket) watch() error { return nil }
+func (*socket) watch([]byte) (int, error) { return 0, nil }
 
 func (*socket) send(_, _ []byte) (int, error) { return 0, nil }

@@ -24,7 +24,7 @@ func TestEndBehindARequestIsNoDisconnect(t *testing.T) {
 			}
 			there := s.only(t)
 			look := func(f func(fd int)) {
-				if err := there.socket.raw.Control(func(fd uintptr) { f(int(fd)) }); err != nil {
+				if err := there.wire.(*socket).raw.Control(func(fd uintptr) { f(int(fd)) }); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -36,7 +36,7 @@ func TestEndBehindARequestIsNoDisconnect(t *testing.T) {
 				return ended
 			})
 			look(func(fd int) {
-				if err := there.socket.lookAfter(fd); err != nil {
+				if err := there.wire.(*socket).lookAfter(fd); err != nil {
 					t.Errorf("the client is taken for gone: %v", err)
 				}
 			})

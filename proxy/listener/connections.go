@@ -104,6 +104,10 @@ func (c *connections) note(nc net.Conn, state http.ConnState, now time.Time) {
 	defer c.mu.Unlock()
 	switch state {
 	case http.StateNew:
+		if below := belowTLS(nc); below != nil { // which was new when its handshake began
+			c.served.Add(-1)
+			c.remove(c.open[below])
+		}
 		c.served.Add(1)
 		c.add(nc, now)
 	case http.StateIdle:
@@ -185,11 +189,23 @@ func (c *connections) remove(conn *connection) {
 	}
 }
 
-// evict closes an idle connection.
+// evict closes an idle connection. One with TLS gets no alert, which may wait for the client for seconds.
 func (c *connections) evict(conn *connection) {
 	c.remove(conn) // net/http takes note of it in a moment
-	_ = conn.Close()
+	if below := belowTLS(conn.Conn); below != nil {
+		_ = below.Close()
+	} else {
+		_ = conn.Close()
+	}
 	c.evicted.Inc()
+}
+
+// belowTLS returns the connection below one with TLS; nil for another.
+func belowTLS(nc net.Conn) net.Conn {
+	if secure, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		return secure.NetConn()
+	}
+	return nil
 }
 
 // lookAgain is how often who waits for room looks whether it is wanted still.

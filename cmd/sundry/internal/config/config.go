@@ -25,6 +25,7 @@ import (
 // Config are the settings.
 type Config struct {
 	Listen, Admin         string
+	TLSCert, TLSKey       string // files; "" means that the public listener speaks no TLS
 	Redis                 string
 	Catalog               string
 	Builtin               bool // false: without the endpoints that come with the program

@@ -126,6 +126,14 @@ func parseDirectory(s string) (string, error) {
 	return s, err
 }
 
+func parseFile(s string) (string, error) {
+	st, err := os.Stat(s)
+	if err == nil && st.IsDir() {
+		err = errInvalid
+	}
+	return s, err
+}
+
 func parseGeoFile(s string) (string, error) {
 	if ext := strings.ToLower(filepath.Ext(s)); ext != ".mmdb" && ext != ".xdb" {
 		return "", errInvalid

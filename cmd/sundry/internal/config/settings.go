@@ -157,6 +157,8 @@ func settings() []setting {
 	return []setting{
 		single(setting{key: "listen", expected: words.Say("an address and a port", "地址和端口"), example: ":8080"}, func(c *Config) *string { return &c.Listen }, checked(isAddress)),
 		single(setting{key: "admin", expected: words.Say("an address and a port", "地址和端口"), example: "127.0.0.1:9090"}, func(c *Config) *string { return &c.Admin }, checked(isAddress)),
+		single(setting{key: "tls.cert", expected: words.Say("a file", "文件"), example: "/etc/sundry/fullchain.pem", empty: true}, func(c *Config) *string { return &c.TLSCert }, parseFile),
+		single(setting{key: "tls.key", expected: words.Say("a file", "文件"), example: "/etc/sundry/privkey.pem", empty: true}, func(c *Config) *string { return &c.TLSKey }, parseFile),
 		single(setting{key: "redis", alias: "SUNDRY_REDIS_URL", secret: true, empty: true}, func(c *Config) *string { return &c.Redis }, parseRedis),
 		single(setting{key: "catalog", expected: words.Say("a directory", "目录"), example: "/etc/sundry/catalog", empty: true}, func(c *Config) *string { return &c.Catalog }, parseDirectory),
 		single(setting{key: "builtin", expected: declare.Say("true or false"), example: "false", reloadable: true}, func(c *Config) *bool { return &c.Builtin }, parseBool),

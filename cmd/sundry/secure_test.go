@@ -1,0 +1,169 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sundry/upstreams/lib/waittest"
+)
+
+// secureHost is the name in the certificates of these tests.
+const secureHost = "api.example.org"
+
+// secureInstance is an instance that speaks TLS, and what its clients trust.
+type secureInstance struct {
+	*instance
+	dir   string
+	trust *x509.CertPool
+}
+
+// serveSecurely serves with a certificate for secureHost.
+func serveSecurely(t testing.TB, settings string, args ...string) *secureInstance {
+	t.Helper()
+	s := &secureInstance{dir: t.TempDir()}
+	s.trust = certificate(t, s.dir, secureHost)
+	file := write(t, s.dir, "sundry.yaml", fmt.Sprintf("tls: {cert: %s, key: %s}\n%s", s.file("fullchain.pem"), s.file("privkey.pem"), settings))
+	s.instance = serve(t, append([]string{"--config", file}, args...)...)
+	return s
+}
+
+func (s *secureInstance) file(name string) string { return filepath.Join(s.dir, name) }
+
+// address is that of the public listener.
+func (s *secureInstance) address() string { return strings.TrimPrefix(s.public, "http://") }
+
+// tlsConfig is that of a client which offers these protocols.
+func (s *secureInstance) tlsConfig(protocols ...string) *tls.Config {
+	return &tls.Config{RootCAs: s.trust, ServerName: secureHost, NextProtos: protocols}
+}
+
+// client asks by HTTP/2 or HTTP/1.1.
+func (s *secureInstance) client(t testing.TB, http2 bool) *http.Client {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(!http2)
+	protocols.SetHTTP2(http2)
+	tr := &http.Transport{TLSClientConfig: s.tlsConfig(), Protocols: protocols}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
+}
+
+// dial opens a connection that speaks one protocol.
+func (s *secureInstance) dial(t testing.TB, protocol string) *tls.Conn {
+	t.Helper()
+	c, err := tls.Dial("tcp", s.address(), s.tlsConfig(protocol))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// get asks for a path, and returns the response with its body read.
+func (s *secureInstance) get(t testing.TB, c *http.Client, path string) (*http.Response, string) {
+	t.Helper()
+	resp, err := c.Get("https://" + s.address() + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %s %v", path, resp.Status, b, err)
+	}
+	return resp, string(b)
+}
+
+// TestHTTPS: both versions of HTTP are served, hits over HTTP/1.1 by the express lane.
+func TestHTTPS(t *testing.T) {
+	t.Parallel()
+	s := serveSecurely(t, only("qrcode"), "--replay")
+	const path = "/api/qrcode?text=a"
+	for version, http2 := range map[string]bool{"HTTP/2.0": true, "HTTP/1.1": false} {
+		c := s.client(t, http2)
+		for range 10 {
+			if resp, _ := s.get(t, c, path); resp.Proto != version || resp.TLS.Version != tls.VersionTLS13 || resp.Header.Get("Strict-Transport-Security") != "" {
+				t.Errorf("%s %x %v, want %s", resp.Proto, resp.TLS.Version, resp.Header, version)
+			}
+		}
+	}
+	if answered := s.metric("sundry_express_requests_total{result=\"answered\"}"); answered == 0 {
+		t.Error("the lane answered nothing over TLS")
+	}
+	if log := s.stderr.String(); !strings.Contains(log, "home=https://") {
+		t.Errorf("the address of the home page is not https: %s", log)
+	}
+}
+
+// TestPlainRequestToTheTLSPort is told what is wrong.
+func TestPlainRequestToTheTLSPort(t *testing.T) {
+	t.Parallel()
+	s := serveSecurely(t, only("ip"), "--replay")
+	status, _, body := keep(t, s.public).send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	if status != http.StatusBadRequest || !strings.Contains(body, "HTTP request to an HTTPS server") {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
+// TestCertificateIsReadAgain: what the files hold is served without a restart, and a broken pair is not.
+func TestCertificateIsReadAgain(t *testing.T) {
+	t.Parallel()
+	s := serveSecurely(t, only("ip"), "--replay")
+	write(t, s.dir, "privkey.pem", "broken")
+	waittest.Until(t, "the mistake is logged", func() bool {
+		return strings.Contains(s.stderr.String(), "tls.key: "+s.file("privkey.pem")+": expected a private key in PEM")
+	})
+	before := s.dial(t, "http/1.1").ConnectionState().PeerCertificates[0]
+	s.trust = certificate(t, s.dir, secureHost)
+	waittest.Until(t, "the new certificate is served", func() bool {
+		c, err := tls.Dial("tcp", s.address(), s.tlsConfig())
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		return !c.ConnectionState().PeerCertificates[0].Equal(before)
+	})
+}
+
+// TestHealthAsksOverTLS, whatever name the certificate is for.
+func TestHealthAsksOverTLS(t *testing.T) {
+	t.Parallel()
+	s := serveSecurely(t, only("ip"), "--replay")
+	if out, _, err := call(t, nil, "health", "--config", s.file("sundry.yaml"), "--listen", s.address()); err != nil || out != "ok\n" {
+		t.Errorf("%q %v", out, err)
+	}
+}
+
+// TestMistakesInAPair are told with the setting and the file, at the start and by check.
+func TestMistakesInAPair(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	certificate(t, dir, secureHost)
+	certificate(t, other, secureHost)
+	cert, key := filepath.Join(dir, "fullchain.pem"), filepath.Join(dir, "privkey.pem")
+	broken := write(t, dir, "broken.pem", "-----BEGIN")
+	for want, pair := range map[string][2]string{
+		"tls.key: " + filepath.Join(other, "privkey.pem") + ": the key is not that of the certificate in " + cert: {cert, filepath.Join(other, "privkey.pem")},
+		"tls.cert: " + broken + ": expected a certificate in PEM, followed by its chain":                           {broken, key},
+		"tls.key: " + broken + ": expected a private key in PEM":                                                   {cert, broken},
+		"tls.cert: " + key + ": expected a certificate in PEM, followed by its chain":                              {key, cert},
+		`tls.cert: "` + filepath.Join(dir, "none.pem") + `": no such file or directory; expected a file`:           {filepath.Join(dir, "none.pem"), key},
+		"tls.cert: expected together with the file of its key":                                                     {cert, `""`},
+	} {
+		file := write(t, dir, "sundry.yaml", fmt.Sprintf("builtin: true\ntls:\n  cert: %s\n  key: %s\n%s", pair[0], pair[1], only("ip")))
+		_, _, err := call(t, nil, "serve", "--replay", "--config", file, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
+		if err == nil || !strings.Contains(err.Error(), file+":") || !strings.Contains(err.Error(), want) || statusOf(err) != statusMisconfigured {
+			t.Errorf("serve: %v, want %s", err, want)
+		}
+		if _, errs, err := call(t, map[string]string{"SUNDRY_LANGUAGE": "en"}, "check", "--config", file); err == nil || !strings.Contains(errs, want) {
+			t.Errorf("check: %s, want %s", errs, want)
+		}
+	}
+}
+

@@ -1,0 +1,63 @@
+package secure
+
+import (
+	"bytes"
+	"crypto/tls"
+	"os"
+	"strings"
+	"time"
+
+	"sundry/metrics/words"
+)
+
+// Pair is a certificate with its key, as two files hold it.
+type Pair struct {
+	Certificate *tls.Certificate
+
+	cert, key []byte
+}
+
+// Mistake is an error in one of the files of a pair.
+type Mistake struct {
+	OfKey bool // in the file of the key; otherwise in that of the certificate
+	What  words.Text
+}
+
+// Error implements error.
+func (m Mistake) Error() string { return m.What.EN() }
+
+// ReadPair reads a certificate, followed by its chain, and its key from PEM files. It returns open if that has the same, even if it has
+// expired; nil means that no pair is open. The error is a Mistake.
+func ReadPair(certFile, keyFile string, open *Pair, now time.Time) (*Pair, error) {
+	p := &Pair{}
+	for file, into := range map[string]*[]byte{certFile: &p.cert, keyFile: &p.key} {
+		var err error
+		if *into, err = os.ReadFile(file); err != nil { //nolint:gosec // the operator names the file
+			return nil, Mistake{file == keyFile, words.Failure(err)}
+		}
+	}
+	if open != nil && bytes.Equal(open.cert, p.cert) && bytes.Equal(open.key, p.key) {
+		return open, nil
+	}
+	made, err := tls.X509KeyPair(p.cert, p.key)
+	if err != nil {
+		return nil, mistakeOf(certFile, keyFile, err)
+	}
+	if end := made.Leaf.NotAfter; now.After(end) {
+		return nil, Mistake{false, words.Sayf("%s: the certificate expired on %s", "%s：证书已于 %s 过期", certFile, end.UTC().Format(time.DateTime+" UTC"))}
+	}
+	p.Certificate = &made
+	return p, nil
+}
+
+// mistakeOf returns the mistake that package tls describes.
+func mistakeOf(certFile, keyFile string, err error) Mistake {
+	text := strings.TrimPrefix(err.Error(), "tls: ")
+	switch {
+	case strings.Contains(text, "does not match"):
+		return Mistake{true, words.Sayf("%s: the key is not that of the certificate in %s", "%s：私钥与 %s 中的证书不匹配", keyFile, certFile)}
+	case strings.Contains(text, "key") && !strings.Contains(text, "certificate input"):
+		return Mistake{true, words.Sayf("%s: expected a private key in PEM (%s)", "%s：应为 PEM 格式的私钥（详情为英文：%s）", keyFile, text)}
+	}
+	return Mistake{false, words.Sayf("%s: expected a certificate in PEM, followed by its chain (%s)", "%s：应为 PEM 格式的证书，后接证书链（详情为英文：%s）", certFile, text)}
+}
