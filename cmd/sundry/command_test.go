@@ -354,7 +354,7 @@ func dependencies() map[string][]string {
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "metrics/words",
 		},
 		"proxy/listener":   {"cache/clients", "metrics"},
-		"proxy/secure":     {"metrics/words"},
+		"proxy/secure":     {"cache/jitter", "metrics/words"},
 		"proxy/logwriter":  {"metrics"},
 		"proxy/logmarks":   {"cache/durable", "cache/far", "proxy"},
 		"proxy/requestlog": {"cache/advise", "metrics/words", "proxy", "upstreams/catalog"},

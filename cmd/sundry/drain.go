@@ -56,12 +56,10 @@ func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 // finish closes the public listener and waits for its connections, and for what is
 // kept over a restart but of APIs.
 func (s *server) finish(ctx context.Context, publicServer *public) error {
-	if err := publicServer.listener.Refuse(); err != nil {
-		s.log.Warn("the public listener could not be closed", "error", err)
-	}
-	select {
-	case <-publicServer.served:
-	case <-ctx.Done():
+	for _, p := range []*public{s.plain, publicServer} {
+		if err := p.refuse(ctx); err != nil {
+			s.log.Warn("the public listener could not be closed", "error", err)
+		}
 	}
 	kept := []<-chan struct{}{
 		s.leave(ctx, panics.Snapshot, s.leaveSnapshot), s.leave(ctx, panics.Advice, s.leaveSeen),
@@ -72,7 +70,7 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", publicServer.listener.Connections())
 	}
-	return errors.Join(err, publicServer.Close())
+	return errors.Join(err, publicServer.Close(), s.plain.close())
 }
 
 // leave does something while requests in flight are waited for. The channel is closed when it is

@@ -43,7 +43,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	private, err := listener.Config(s.config.ReusePort).Listen(ctx, "tcp", s.config.Admin)
 	if err != nil {
 		if !s.config.ReusePort {
-			_ = s.listener.Close()
+			_ = errors.Join(s.listener.Close(), s.plain.close())
 		}
 		return s.cannotListen(ctx, "admin", "--admin", s.config.Admin, err)
 	}
@@ -75,6 +75,9 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	s.panics.Server(publicServer.Server)
 	publicServer.accepts = s.panics.Listener(publicServer.accepts)
 	group.Go(s.panics.FuncErr(panics.Listener, publicServer.run))
+	if s.plain != nil {
+		group.Go(s.panics.FuncErr(panics.Listener, s.plain.run))
+	}
 	s.begin(ctx, &loops)
 	s.front.SetReady(true)
 	serving = true
@@ -86,7 +89,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	s.notify("READY=1")
 	group.Go(s.panics.FuncErr(panics.Stop, func() error {
 		<-ctx.Done()
-		defer func() { _ = errors.Join(publicServer.Close(), adminServer.Close()) }() // should the drain panic
+		defer func() { _ = errors.Join(publicServer.Close(), s.plain.close(), adminServer.Close()) }() // should the drain panic
 		return s.drain(publicServer, adminServer)
 	}))
 	return group.Wait()
@@ -104,6 +107,7 @@ func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 	case <-watching:
 	case <-ctx.Done():
 	}
+	s.obtainCertificates(ctx, loops)
 	loops.Go(s.panics.Loop(ctx, panics.Settings, s.replicator.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Autopilot, s.autopilot.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Rates, s.front.ShareRates))
@@ -126,7 +130,7 @@ func (s *server) listen(ctx context.Context) error {
 	if err != nil {
 		return s.cannotListen(ctx, "public", "--listen", s.config.Listen, err)
 	}
-	return nil
+	return s.listenPlainly(ctx)
 }
 
 // windowsInUse is the number that Windows has for an address in use (WSAEADDRINUSE).

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"time"
@@ -56,6 +57,27 @@ func (p *public) run() error {
 		return ignoreClosed(err)
 	}
 	return nil
+}
+
+// refuse closes the listener, and waits until no more connections are accepted. nil has none.
+func (p *public) refuse(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	err := p.listener.Refuse()
+	select {
+	case <-p.served:
+	case <-ctx.Done():
+	}
+	return err
+}
+
+// close closes listener and connections. nil has none.
+func (p *public) close() error {
+	if p == nil {
+		return nil
+	}
+	return errors.Join(p.listener.Close(), p.Close())
 }
 
 // waitClosed waits until no connection is open.

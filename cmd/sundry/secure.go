@@ -1,17 +1,25 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
+	"net/http"
+	"strconv"
+	"sync"
 	"time"
 
+	"golang.org/x/crypto/acme"
+
 	"sundry/cmd/sundry/internal/config"
+	"sundry/metrics/panics"
+	"sundry/metrics/words"
 	"sundry/proxy/secure"
 )
 
 // openPair returns the certificate that the settings name, and open if its files are as they were; nil means that they name none.
 func openPair(c *config.Config, open *secure.Pair) (*secure.Pair, error) {
-	if err := c.CheckTLS(); err != nil || !c.Secure() {
+	if err := c.CheckTLS(); err != nil || c.TLSCert == "" {
 		return nil, misconfigured(err)
 	}
 	p, err := secure.ReadPair(c.TLSCert, c.TLSKey, open, time.Now())
@@ -25,11 +33,72 @@ func openPair(c *config.Config, open *secure.Pair) (*secure.Pair, error) {
 	return p, err
 }
 
-// secured returns how the public listener speaks TLS; nil means that it does not.
-func (s *server) secured() *secure.Config {
-	if !s.config.Secure() {
+// openCertificates reads the certificate that the settings name, or prepares to obtain those of acme.hosts.
+func (s *server) openCertificates() error {
+	pair, err := openPair(s.config, nil)
+	if err != nil {
+		return err
+	}
+	s.pair.Store(pair)
+	a := s.config.ACME
+	if len(a.Hosts) == 0 {
 		return nil
 	}
-	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.pair.Load().Certificate, nil }
-	return &secure.Config{TLS: secure.TLSConfig(certificate), Track: s.listener.ConnState, Panics: s.panics, Log: s.log}
+	s.authority, err = secure.NewAuthority(secure.ACME{
+		Hosts: a.Hosts, Email: a.Email, Directory: a.Directory, Cache: s.config.CertificateDir(), Agent: "Sundry/" + version(), Panics: s.panics, Log: s.log,
+	})
+	if err != nil {
+		return misconfigured(s.config.Mistake("acme.cache", words.Failure(err)))
+	}
+	return nil
+}
+
+// secured returns how the public listener speaks TLS; nil means that it does not.
+func (s *server) secured() *secure.Config {
+	var c *tls.Config
+	switch {
+	case s.authority != nil:
+		c = secure.TLSConfig(s.authority.Certificate, acme.ALPNProto)
+	case s.pair.Load() != nil:
+		c = secure.TLSConfig(func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.pair.Load().Certificate, nil })
+	default:
+		return nil
+	}
+	return &secure.Config{TLS: c, Track: s.listener.ConnState, Panics: s.panics, Log: s.log}
+}
+
+// listenPlainly opens the listener that redirects to HTTPS, if the settings have one. It is not one of systemd.
+func (s *server) listenPlainly(ctx context.Context) error {
+	if s.config.Redirect == "" {
+		return nil
+	}
+	l := s.listener.Another()
+	if err := l.Open(ctx, s.config.Redirect, s.config.ReusePort); err != nil {
+		return errors.Join(s.cannotListen(ctx, "redirect", "redirect", s.config.Redirect, err), s.listener.Close())
+	}
+	srv := newHTTPServer(s.redirects(), s.log)
+	srv.SetKeepAlivesEnabled(false) // the next request of a client is for HTTPS
+	s.plain = newPublic(srv, l, nil, nil)
+	s.panics.Server(srv)
+	s.plain.accepts = s.panics.Listener(s.plain.accepts)
+	return nil
+}
+
+// redirects returns the handler of the plain listener.
+func (s *server) redirects() http.Handler {
+	port := strconv.Itoa(portOf(s.listener.Addr().String()))
+	if s.authority != nil {
+		return s.authority.Challenges(secure.Redirect(s.authority.Names, port))
+	}
+	return secure.Redirect(func(host string) bool { return s.pair.Load().Certificate.Leaf.VerifyHostname(host) == nil }, port)
+}
+
+// obtainCertificates obtains those of acme.hosts until ctx ends.
+func (s *server) obtainCertificates(ctx context.Context, loops *sync.WaitGroup) {
+	if s.authority == nil {
+		return
+	}
+	for _, host := range s.config.ACME.Hosts {
+		loops.Go(s.panics.Loop(ctx, panics.Listener, func(ctx context.Context) { s.authority.Obtain(ctx, host) }))
+	}
 }

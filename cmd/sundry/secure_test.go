@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -150,11 +151,11 @@ func TestMistakesInAPair(t *testing.T) {
 	broken := write(t, dir, "broken.pem", "-----BEGIN")
 	for want, pair := range map[string][2]string{
 		"tls.key: " + filepath.Join(other, "privkey.pem") + ": the key is not that of the certificate in " + cert: {cert, filepath.Join(other, "privkey.pem")},
-		"tls.cert: " + broken + ": expected a certificate in PEM, followed by its chain":                           {broken, key},
-		"tls.key: " + broken + ": expected a private key in PEM":                                                   {cert, broken},
-		"tls.cert: " + key + ": expected a certificate in PEM, followed by its chain":                              {key, cert},
-		`tls.cert: "` + filepath.Join(dir, "none.pem") + `": no such file or directory; expected a file`:           {filepath.Join(dir, "none.pem"), key},
-		"tls.cert: expected together with the file of its key":                                                     {cert, `""`},
+		"tls.cert: " + broken + ": expected a certificate in PEM, followed by its chain":                          {broken, key},
+		"tls.key: " + broken + ": expected a private key in PEM":                                                  {cert, broken},
+		"tls.cert: " + key + ": expected a certificate in PEM, followed by its chain":                             {key, cert},
+		`tls.cert: "` + filepath.Join(dir, "none.pem") + `": no such file or directory; expected a file`:          {filepath.Join(dir, "none.pem"), key},
+		"tls.cert: expected together with the file of its key":                                                    {cert, `""`},
 	} {
 		file := write(t, dir, "sundry.yaml", fmt.Sprintf("builtin: true\ntls:\n  cert: %s\n  key: %s\n%s", pair[0], pair[1], only("ip")))
 		_, _, err := call(t, nil, "serve", "--replay", "--config", file, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
@@ -167,3 +168,44 @@ func TestMistakesInAPair(t *testing.T) {
 	}
 }
 
+// TestRedirectToHTTPS: the plain listener redirects to the names of the certificate alone.
+func TestRedirectToHTTPS(t *testing.T) {
+	t.Parallel()
+	plain := freeAddress(t)
+	s := serveSecurely(t, "redirect: "+plain+"\n"+only("ip"), "--replay")
+	k := keep(t, plain)
+	if status, header, _ := k.send("GET /api/ip?ip=8.8.8.8 HTTP/1.1\r\nHost: " + secureHost + "\r\n\r\n"); status != http.StatusMovedPermanently || header.Get("Location") != fmt.Sprintf("https://%s:%d/api/ip?ip=8.8.8.8", secureHost, portOf(s.address())) {
+		t.Errorf("%d %v", status, header)
+	}
+	if status, _, _ := keep(t, plain).send("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"); status != http.StatusMisdirectedRequest {
+		t.Errorf("another host: status %d", status)
+	}
+	s.end()
+	if c, err := net.Dial("tcp", plain); err == nil {
+		_ = c.Close()
+		t.Error("the plain listener is open after the end")
+	}
+}
+
+// TestSettingsOfTLSThatDoNotGoTogether are told with their lines.
+func TestSettingsOfTLSThatDoNotGoTogether(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	certificate(t, dir, secureHost)
+	pair := fmt.Sprintf("tls: {cert: %s, key: %s}\n", filepath.Join(dir, "fullchain.pem"), filepath.Join(dir, "privkey.pem"))
+	for text, want := range map[string]string{
+		pair + "acme: {hosts: [a.example], cache: " + dir + "}": "sundry.yaml:2: acme.hosts: expected without tls",
+		"acme: {hosts: [a.example]}":                            "sundry.yaml:1: acme.hosts: expected together with a directory for certificates, such as acme: {hosts: [api.example.org], cache: /var/lib/sundry/acme}",
+		"acme: {email: a@b.example}":                            "acme: expected hosts",
+		"acme: {hosts: ['*.example.org'], cache: " + dir + "}":  `sundry.yaml:1: acme.hosts: "*.example.org": expected a host name`,
+		"acme: {hosts: [192.0.2.1], cache: " + dir + "}":        `sundry.yaml:1: acme.hosts: "192.0.2.1": expected a host name`,
+		"acme: {directory: 'http://ca.example/dir'}":            `sundry.yaml:1: acme.directory: "http://ca.example/dir": expected an https URL`,
+		"acme: {cache: " + filepath.Join(dir, "a/b") + "}":      "expected a directory in one that exists",
+		"redirect: ':80'":                                       "sundry.yaml:1: redirect: expected together with tls or acme",
+	} {
+		file := write(t, dir, "sundry.yaml", text)
+		if _, errs, err := call(t, map[string]string{"SUNDRY_LANGUAGE": "en"}, "check", "--config", file); err == nil || !strings.Contains(errs, want) {
+			t.Errorf("%s: %s, want %s", text, errs, want)
+		}
+	}
+}

@@ -73,7 +73,9 @@ type server struct {
 	front      *proxy.Server
 	lane       *express.Lane // nil: turned off
 	listener   *listener.Listener
+	plain      *public                     // redirects to HTTPS; nil means that nothing does
 	pair       atomic.Pointer[secure.Pair] // the certificate from files; nil means that there is none
+	authority  *secure.Authority           // issues the certificates; nil means that none does
 	reload     *metrics.Reload
 	replicator *live.Replicator
 	autopilot  *autopilot.Pilot
@@ -199,11 +201,9 @@ func (s *server) build(reg prometheus.Registerer) error {
 		}
 	}
 	s.listener = listener.New(s.front.ClientOf, reg, s.log)
-	pair, err := openPair(s.config, nil)
-	if err != nil {
+	if err := s.openCertificates(); err != nil {
 		return err
 	}
-	s.pair.Store(pair)
 	reg.MustRegister(s.observer.Collector())
 	s.reload = metrics.NewReload(reg)
 	s.reload.Success.Set(1)

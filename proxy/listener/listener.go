@@ -54,6 +54,11 @@ func newListener(client func(peer netip.Addr) clients.ID, reg prometheus.Registe
 	})}
 }
 
+// Another returns a listener that is not open yet. Its connections count together with those of l.
+func (l *Listener) Another() *Listener {
+	return &Listener{connections: l.connections, failures: l.failures, log: l.log}
+}
+
 // Open listens at an address. With reusePort, other processes of this user may listen there as
 // well.
 func (l *Listener) Open(ctx context.Context, address string, reusePort bool) (err error) {

@@ -25,7 +25,9 @@ import (
 // Config are the settings.
 type Config struct {
 	Listen, Admin         string
-	TLSCert, TLSKey       string // files; "" means that the public listener speaks no TLS
+	TLSCert, TLSKey       string // files of the certificate of the public listener; "" means none
+	ACME                  ACME
+	Redirect              string // address of the plain listener that redirects to HTTPS; "" for none
 	Redis                 string
 	Catalog               string
 	Builtin               bool // false: without the endpoints that come with the program

@@ -102,6 +102,10 @@ func isContact(s string) bool {
 	if u, ok := webURL(s); ok {
 		return u.User == nil
 	}
+	return isEmail(s)
+}
+
+func isEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Address == s
 }
@@ -148,6 +152,16 @@ func isOutput(s string) bool {
 		return false
 	}
 	st, err := os.Stat(filepath.Dir(s))
+	return err == nil && st.IsDir()
+}
+
+// isNewDirectory reports whether a text names a directory that exists, or that this program can make.
+func isNewDirectory(s string) bool {
+	st, err := os.Stat(s)
+	if err == nil {
+		return st.IsDir()
+	}
+	st, err = os.Stat(filepath.Dir(s))
 	return err == nil && st.IsDir()
 }
 
