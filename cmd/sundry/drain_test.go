@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,7 @@ import (
 // nothing.
 type caller struct {
 	addr string
+	tls  *tls.Config // nil means none
 	conn net.Conn
 	in   *bufio.Reader
 }
@@ -38,7 +40,7 @@ var errRefused = errors.New("nobody listens")
 
 func (c *caller) ask(ctx context.Context, path string) (resp *http.Response, err error) {
 	if c.conn == nil {
-		if c.conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", c.addr); errors.Is(err, syscall.ECONNREFUSED) || ctx.Err() != nil {
+		if c.conn, err = c.dial(ctx); errors.Is(err, syscall.ECONNREFUSED) || ctx.Err() != nil {
 			return nil, errRefused
 		}
 		if err != nil {
@@ -61,6 +63,13 @@ func (c *caller) ask(ctx context.Context, path string) (resp *http.Response, err
 	return resp, nil
 }
 
+func (c *caller) dial(ctx context.Context) (net.Conn, error) {
+	if c.tls != nil {
+		return (&tls.Dialer{Config: c.tls}).DialContext(ctx, "tcp", c.addr)
+	}
+	return (&net.Dialer{}).DialContext(ctx, "tcp", c.addr)
+}
+
 func (c *caller) leave() {
 	if c.conn != nil {
 		c.conn.Close()
@@ -71,6 +80,7 @@ func (c *caller) leave() {
 // crowd is what keep-alive clients saw until the server was gone.
 type crowd struct {
 	path                     string // "": of the test's own endpoint, a third of it new
+	tls                      *tls.Config
 	wg                       sync.WaitGroup
 	answers, closed, refused atomic.Int64
 	answersOf                [drained]atomic.Int64
@@ -80,7 +90,7 @@ type crowd struct {
 // was told to leave after balancer said so. Every third request is one that
 // nothing is cached for.
 func (c *crowd) call(ctx context.Context, t *testing.T, addr string, n int, balancer func() (away bool)) {
-	one := &caller{addr: addr}
+	one := &caller{addr: addr, tls: c.tls}
 	defer one.leave()
 	for i := 0; one.conn != nil || !balancer(); i++ {
 		path := cmp.Or(c.path, "/api/own")
@@ -131,11 +141,17 @@ func (c *crowd) waitForAll(t *testing.T) {
 func gather(ctx context.Context, t *testing.T, p *instance, balancer func() bool) *crowd {
 	t.Helper()
 	c := &crowd{}
+	c.gather(ctx, t, p, balancer)
+	return c
+}
+
+// gather starts the crowd and waits until it is at work.
+func (c *crowd) gather(ctx context.Context, t *testing.T, p *instance, balancer func() bool) {
+	t.Helper()
 	for n := range drained {
 		c.wg.Go(func() { c.call(ctx, t, strings.TrimPrefix(p.public, "http://"), n, balancer) })
 	}
 	waittest.Until(t, "the load", func() bool { return c.answers.Load() > 20*drained || t.Failed() })
-	return c
 }
 
 // TestDrainFailsNobody ends the server in the middle of load, behind a balancer

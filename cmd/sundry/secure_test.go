@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -207,5 +211,138 @@ func TestSettingsOfTLSThatDoNotGoTogether(t *testing.T) {
 		if _, errs, err := call(t, map[string]string{"SUNDRY_LANGUAGE": "en"}, "check", "--config", file); err == nil || !strings.Contains(errs, want) {
 			t.Errorf("%s: %s, want %s", text, errs, want)
 		}
+	}
+}
+
+// plainly returns the address of a listener whose connections reach the instance through TLS, over HTTP/1.1.
+func (s *secureInstance) plainly(t *testing.T) (public string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := tls.Dial("tcp", s.address(), s.tlsConfig("http/1.1"))
+			if err != nil {
+				_ = near.Close()
+				continue
+			}
+			end := func() { _, _ = near.Close(), far.Close() }
+			all.Go(func() { defer end(); _, _ = io.Copy(near, far) })
+			all.Go(func() { defer end(); _, _ = io.Copy(far, near) })
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// TestWebSocketsOverTLS are tunnels as those without it.
+func TestWebSocketsOverTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "echo.yaml", "version: 1\nname: echo\nproxy: {to: '"+echo(t)+"', hosts: [x]}\n")
+	s := serveSecurely(t, only(), "--catalog", dir)
+	k, ok := openTunnel(t, attacker, s.plainly(t))
+	if !ok {
+		t.Fatal("no tunnel")
+	}
+	fmt.Fprint(k, "hello\n")
+	if line, err := k.answers.ReadString('\n'); err != nil || line != "hello\n" {
+		t.Errorf("%q %v", line, err)
+	}
+	if n := s.metric("sundry_connections"); n != 1 {
+		t.Errorf("%v connections are counted", n)
+	}
+	_ = k.Close()
+	waittest.Until(t, "the tunnel to be gone", func() bool { return s.metric("sundry_connections") == 0 })
+}
+
+// TestRequestsWithoutACertainEndOverTLS get 400 as those without it, with the fast path and without.
+func TestRequestsWithoutACertainEndOverTLS(t *testing.T) {
+	t.Parallel()
+	dir, origin := t.TempDir(), httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Cache-Control", "max-age=60")
+	}))
+	t.Cleanup(origin.Close)
+	write(t, dir, "own.yaml", "version: 1\nname: own\nproxy: {to: '"+origin.URL+"', hosts: [localhost]}\n")
+	const hit = "GET /kept HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	for _, express := range []string{"true", "false"} {
+		public := serveSecurely(t, "express: "+express+"\n"+only(), "--catalog", dir).plainly(t)
+		for name, text := range badFraming() {
+			for _, pipelined := range []bool{false, true} {
+				for where, before := range map[string][]string{"at first": nil, "behind a hit": {hit, hit}} {
+					if status := lastStatus(t, public, append(slices.Clip(before), "POST /posted HTTP/1.1\r\nHost: localhost\r\n"+text), pipelined); status != http.StatusBadRequest {
+						t.Errorf("express %s, %s %s, pipelined: %v: %d", express, name, where, pipelined, status)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestDisconnectOverTLS: a request that takes long ends soon after its client has gone, in both versions of HTTP.
+func TestDisconnectOverTLS(t *testing.T) {
+	t.Parallel()
+	for version, http2 := range map[string]bool{"HTTP/2": true, "HTTP/1.1": false} {
+		gone, asked := make(chan struct{}), make(chan struct{})
+		u := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			close(asked)
+			<-r.Context().Done()
+			close(gone)
+		}))
+		t.Cleanup(u.Close)
+		dir := t.TempDir()
+		writeSources(t, dir, "own", "ttl: 1h", `sources: [{name: up, timeout: 20s, http: {url: "`+u.URL+`/"}}]`)
+		s := serveSecurely(t, only(), "--catalog", dir)
+		ctx, leave := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+s.address()+"/api/own?id=1", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if resp, err := s.client(t, http2).Do(r); err == nil {
+				_ = resp.Body.Close()
+			}
+		}()
+		<-asked
+		leave()
+		<-done
+		select {
+		case <-gone:
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s: the call goes on without its client", version)
+		}
+	}
+}
+
+// TestDrainOverTLSFailsNobody: clients that are in a handshake when the listener closes are served.
+func TestDrainOverTLSFailsNobody(t *testing.T) {
+	u := newUpstream(t)
+	u.takes.Store(int64(5 * time.Millisecond))
+	s := serveSecurely(t, "drain_delay: 0s\nlimits: {rate: 0, queue_delay: 0s}\n"+only(), "--catalog", catalogDir(t, u, "ttl: 1h"))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	c := &crowd{tls: s.tlsConfig("http/1.1")}
+	c.gather(ctx, t, s.instance, func() bool { return false })
+	other := s.client(t, true)
+	s.get(t, other, "/healthz") // its connection is idle then
+	begun := time.Now()
+	s.end()
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	stop()
+	c.wg.Wait()
+	if c.refused.Load() != drained {
+		t.Errorf("%d of %d clients were refused in the end", c.refused.Load(), drained)
 	}
 }
