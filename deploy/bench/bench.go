@@ -3,9 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log"
+	"math/big"
 	"net/http"
 	"os"
 	"os/exec"
@@ -38,7 +44,7 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	for name, spec := range specs() {
 		b.servers[name] = &server{spec: spec, name: name}
 	}
-	return errors.Join(os.CopyFS(b.dir, files), b.writeLarge())
+	return errors.Join(os.CopyFS(b.dir, files), b.writeLarge(), b.writePair())
 }
 
 // writeLarge makes what the upstream has in files.
@@ -52,6 +58,27 @@ func (b *bench) writeLarge() error {
 		all = append(all, os.WriteFile(b.file(largePath+fmt.Sprint(size)), text, 0o644)) //nolint:gosec // as above
 	}
 	return errors.Join(all...)
+}
+
+// writePair writes a certificate that nobody trusts, and its key.
+func (b *bench) writePair() error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	form := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotAfter: time.Now().AddDate(0, 0, 1)}
+	cert, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(b.file("cert.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600),
+		os.WriteFile(b.file("key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600),
+	)
 }
 
 // stop ends all servers.

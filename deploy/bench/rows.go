@@ -51,6 +51,8 @@ func allRows() []*row {
 	return []*row{
 		{name: "hit-1k", title: "hit, 1 kB (`60s`)", servers: everyone, paths: always(digestPath),
 			counted: "hit", each: cost},
+		{name: "https-1k", title: "hit, 1 kB, over TLS 1.3 and HTTP/1.1", servers: []string{sundryTLS, nginxTLS}, paths: always(digestPath),
+			counted: "hit", each: cost},
 		{name: "hit-8k", title: "hit, 8 kB (`ipinfo`, a PNG)", servers: besideNginx, paths: always(cardPath),
 			counted: "hit", each: cost},
 		{name: "pool-10", title: "hit, 1 kB, a random pick of 10", servers: besideNginx, paths: always(poolPath + "ten"),
@@ -103,6 +105,7 @@ type goal struct {
 func goals() []goal {
 	return []goal{
 		{"hit, 1 kB, to nginx", figure{"hit-1k", withExpress}, figure{"hit-1k", nginx}, 0.80},
+		{"hit, 1 kB, over TLS, to nginx", figure{"https-1k", withExpress}, figure{"https-1k", nginx}, 1.6},
 		{"hit, 8 kB, to nginx", figure{"hit-8k", withExpress}, figure{"hit-8k", nginx}, 1},
 		{"pool of 10, to nginx", figure{"pool-10", withExpress}, figure{"pool-10", nginx}, 1},
 		{"a personal lookup, to nginx", figure{"personal", withExpress}, figure{"personal", nginx}, 0.95},

@@ -27,6 +27,8 @@ const (
 	bareRedis     = "bare-redis"
 	nginxCache    = "nginx"
 	nginxAPI      = "nginx-api" // the same API
+	sundryTLS     = "sundry-tls"
+	nginxTLS      = "nginx-tls"
 	varnishCache  = "varnish"
 	upstream      = "upstream"
 	redisServer   = "redis"
@@ -40,6 +42,7 @@ type spec struct {
 	env     []string
 	asks    []string // servers that are started before
 	aside   bool     // on the core of the load
+	tls     bool     // with the pair of files that writePair has written
 }
 
 // specs are all servers by name. Their ports are in their settings in files, too.
@@ -62,6 +65,8 @@ func specs() map[string]spec {
 		bareProxy:    {port: 18608, column: bareHandler, command: bareLike(""), asks: []string{upstream}},
 		bareRedis:    {port: 18609, column: bareHandler, command: bareLike(keyPath + "1"), asks: []string{sundryRedis}},
 		nginxCache:   {port: 18610, column: nginx, command: nginxWith("nginx.conf"), asks: []string{sundryReplay}},
+		sundryTLS:    {port: 18618, column: withExpress, command: replayed, env: append(endless(), "SUNDRY_TLS_CERT=cert.pem", "SUNDRY_TLS_KEY=key.pem"), tls: true},
+		nginxTLS:     {port: 18619, column: nginx, command: nginxWith("tls.conf"), asks: []string{sundryReplay}, tls: true},
 		varnishCache: {port: 18611, column: varnish, command: varnishCommand, asks: []string{sundryReplay}},
 		upstream:     {port: 18612, command: nginxWith("upstream.conf"), aside: true},
 		redisServer:  {port: 18613, command: redisCommand, aside: true},
@@ -143,10 +148,15 @@ func (s *server) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
 func (s *server) admin() string { return fmt.Sprintf("127.0.0.1:%d", s.port+100) }
 
-func (s *server) url(path string) string { return "http://" + s.address() + path }
+func (s *server) url(path string) string {
+	if s.tls {
+		return "https://" + s.address() + path
+	}
+	return "http://" + s.address() + path
+}
 
 // isCache says that what it asks is a Sundry, which it should not ask while it is measured.
-func (s *server) isCache() bool { return s.name == nginxCache || s.name == varnishCache }
+func (s *server) isCache() bool { return s.name == nginxCache || s.name == nginxTLS || s.name == varnishCache }
 
 func (s *server) isSundry() bool { return strings.HasPrefix(s.name, "sundry") }
 
