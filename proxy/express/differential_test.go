@@ -38,7 +38,7 @@ func converse(t testing.TB, s *site, pieces ...string) string {
 				return // the server has closed the connection
 			}
 		}
-		c.(*net.TCPConn).CloseWrite()
+		c.(interface{ CloseWrite() error }).CloseWrite()
 	}()
 	answer, err := io.ReadAll(c)
 	c.Close()
@@ -52,8 +52,8 @@ func converse(t testing.TB, s *site, pieces ...string) string {
 // twins are two servers for the same, with the lane and without.
 type twins struct{ lane, plain *site }
 
-func openTwins(t testing.TB) twins {
-	return twins{openSite(t), openPlainSite(t)}
+func openTwins(t testing.TB, options ...siteOption) twins {
+	return twins{openSite(t, options...), openPlainSite(t, options...)}
 }
 
 // compare sends the same to both.
@@ -78,7 +78,12 @@ const last = "GET /hit?last HTTP/1.1\r\nHost: a.example\r\n\r\n"
 // the next request begins.
 func TestDifference(t *testing.T) {
 	longtest.NotShort(t, "it takes a second")
-	w := openTwins(t)
+	compareCorpus(t, openTwins(t))
+}
+
+// compareCorpus compares each request of the corpus, alone and before another.
+func compareCorpus(t *testing.T, w twins) {
+	t.Helper()
 	for _, request := range corpus() {
 		w.compare(t, request)
 		w.compare(t, request+last)
@@ -92,7 +97,12 @@ func TestDifference(t *testing.T) {
 // anywhere.
 func TestPipelinesMakeNoDifference(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
-	w := openTwins(t)
+	comparePipelines(t, openTwins(t))
+}
+
+// comparePipelines compares requests of all kinds, several on a connection, cut anywhere.
+func comparePipelines(t *testing.T, w twins) {
+	t.Helper()
 	all := corpus()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 400 / longtest.Every(4) {

@@ -4,6 +4,7 @@ package express
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -132,6 +133,7 @@ type site struct {
 	serving  chan error
 	network  string
 	wrap     func(net.Conn) net.Conn
+	tls      *tls.Config // of clients; nil means none
 }
 
 // recorder passes connections on as its mode has them.
@@ -215,6 +217,9 @@ func (s *site) dial(t testing.TB) net.Conn {
 	c, err := net.Dial(s.network, s.addr)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.tls != nil {
+		c = tls.Client(c, s.tls)
 	}
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(20 * time.Second))
