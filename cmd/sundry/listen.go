@@ -117,20 +117,25 @@ func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 	}
 }
 
-// listen opens the public address, unless systemd has opened it already.
+// listen opens the public address, and that which redirects to HTTPS, unless systemd has opened them already.
 func (s *server) listen(ctx context.Context) error {
-	l, err := listener.Inherited(s.process.getenv)
+	sockets := 1
+	if s.config.Redirect != "" {
+		sockets = 2
+	}
+	inherited, err := listener.Inherited(s.process.getenv, sockets)
 	switch {
 	case err != nil:
-	case l != nil:
-		s.listener.Use(l)
+	case len(inherited) > 0:
+		s.listener.Use(inherited[0])
+		inherited = inherited[1:]
 	default:
 		err = s.listener.Open(ctx, s.config.Listen, s.config.ReusePort)
 	}
 	if err != nil {
 		return s.cannotListen(ctx, "public", "--listen", s.config.Listen, err)
 	}
-	return s.listenPlainly(ctx)
+	return s.listenPlainly(ctx, inherited)
 }
 
 // windowsInUse is the number that Windows has for an address in use (WSAEADDRINUSE).

@@ -158,7 +158,7 @@ func TestREADMEFiguresAreMeasured(t *testing.T) {
 				t.Errorf("%s: %s costs %s", file, name, want)
 			}
 		}
-		for name, want := range map[string]string{"`net/http`": costs[3], "TLS": costs[2]} {
+		for name, want := range map[string]string{"`net/http`": costs[3], "HTTP/2": costs[2]} {
 			if !regexp.MustCompile("\n\\|[^|\n]*" + name + "[^|\n]*\\| " + regexp.QuoteMeta(want) + " \\|\n").MatchString(text) {
 				t.Errorf("%s: %s costs %s", file, name, want)
 			}

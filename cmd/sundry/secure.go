@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -67,14 +68,16 @@ func (s *server) secured() *secure.Config {
 	return &secure.Config{TLS: c, Track: s.listener.ConnState, Panics: s.panics, Log: s.log}
 }
 
-// listenPlainly opens the listener that redirects to HTTPS, if the settings have one. It is not one of systemd.
-func (s *server) listenPlainly(ctx context.Context) error {
+// listenPlainly opens the listener that redirects to HTTPS, if the settings have one and it is not inherited.
+func (s *server) listenPlainly(ctx context.Context, inherited []net.Listener) error {
 	if s.config.Redirect == "" {
 		return nil
 	}
 	l := s.listener.Another()
-	if err := l.Open(ctx, s.config.Redirect, s.config.ReusePort); err != nil {
-		return errors.Join(s.cannotListen(ctx, "redirect", "redirect", s.config.Redirect, err), s.listener.Close())
+	if len(inherited) > 0 {
+		l.Use(inherited[0])
+	} else if err := l.Open(ctx, s.config.Redirect, s.config.ReusePort); err != nil {
+		return errors.Join(s.cannotListen(ctx, "redirect", "redirect:", s.config.Redirect, err), s.listener.Close())
 	}
 	srv := newHTTPServer(s.redirects(), s.log)
 	srv.SetKeepAlivesEnabled(false) // the next request of a client is for HTTPS

@@ -150,6 +150,35 @@ func activated(t *testing.T, socket interface{ File() (*os.File, error) }, args 
 	return cmd, log
 }
 
+// TestSystemdPassesBothSocketsOn: the second redirects to the first.
+func TestSystemdPassesBothSocketsOn(t *testing.T) {
+	t.Parallel()
+	activate := peertest.Program(t, "systemd", "systemd", "systemd-socket-activate")
+	dir, secure, plain := t.TempDir(), freeAddress(t), freeAddress(t)
+	certificate(t, dir, secureHost)
+	cmd, log := start(t, "serve --replay --listen 192.0.2.1:1 --admin 127.0.0.1:0", activate, "--listen="+secure, "--listen="+plain,
+		"--setenv=SUNDRY_TEST_PROGRAM", "--setenv=SUNDRY_REDIRECT", "--setenv=SUNDRY_TLS_CERT", "--setenv=SUNDRY_TLS_KEY")
+	cmd.Env = append(cmd.Env, "SUNDRY_REDIRECT=192.0.2.1:2", "SUNDRY_TLS_CERT="+filepath.Join(dir, "fullchain.pem"), "SUNDRY_TLS_KEY="+filepath.Join(dir, "privkey.pem"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "the sockets", func() bool {
+		c, err := net.Dial("tcp", plain)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+	waittest.Until(t, "a redirect", func() bool {
+		_, header, _ := keep(t, plain).send("GET /a HTTP/1.1\r\nHost: " + secureHost + "\r\n\r\n")
+		return header.Get("Location") == "https://"+secureHost+":"+strconv.Itoa(portOf(secure))+"/a"
+	})
+	if _, err := issuedTo(secure, secureHost, nil); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("TLS on the first socket: %v", err)
+	}
+	terminate(t, cmd, log)
+}
+
 func terminate(t *testing.T, cmd *exec.Cmd, log *output) {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -238,10 +267,10 @@ func TestSocketActivationRefusesWhatItCannotServe(t *testing.T) {
 			return v, ok
 		}
 	}
-	if l, err := listener.Inherited(of(strconv.Itoa(os.Getpid()), "2")); err == nil || !strings.Contains(err.Error(), "expected one socket") {
+	if l, err := listener.Inherited(of(strconv.Itoa(os.Getpid()), "2"), 1); err == nil || !strings.Contains(err.Error(), "expected one socket") {
 		t.Errorf("two sockets: %v %v", l, err)
 	}
-	if l, err := listener.Inherited(of(strconv.Itoa(os.Getppid()), "1")); l != nil || err != nil {
+	if l, err := listener.Inherited(of(strconv.Itoa(os.Getppid()), "1"), 1); l != nil || err != nil {
 		t.Errorf("a socket for another process: %v %v", l, err)
 	}
 }

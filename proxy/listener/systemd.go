@@ -12,17 +12,31 @@ import (
 // firstInherited is the descriptor that sd_listen_fds(3) counts from.
 const firstInherited = 3
 
-// Inherited is the public listener that systemd has opened for this process, as
-// the unit sundry.socket makes it do; nil where it has not. It stays open in
-// systemd during a restart, so that clients wait instead of being refused.
-func Inherited(getenv func(string) (string, bool)) (net.Listener, error) {
+// Inherited returns the listeners that systemd has opened for this process, as
+// the unit sundry.socket makes it do; none where it has not. The first is the public one. They stay open in
+// systemd during a restart, so that clients wait instead of being refused. The error says that there are more than max.
+func Inherited(getenv func(string) (string, bool), max int) (all []net.Listener, err error) {
 	if pid, _ := getenv("LISTEN_PID"); pid != strconv.Itoa(os.Getpid()) {
 		return nil, nil // none, or meant for the parent process
 	}
-	if n, _ := getenv("LISTEN_FDS"); n != "1" {
-		return nil, fmt.Errorf("LISTEN_FDS=%s: expected one socket, the public listener's", n)
+	text, _ := getenv("LISTEN_FDS")
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > max {
+		return nil, fmt.Errorf("LISTEN_FDS=%s: expected one socket, the public listener's, and with the setting redirect up to one more", text)
 	}
-	f := os.NewFile(firstInherited, "LISTEN_FDS")
+	for i := range n {
+		l, err := inherit(uintptr(firstInherited + i))
+		if err != nil {
+			return nil, errors.Join(err, closeAll(all))
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// inherit returns the listener of a descriptor.
+func inherit(fd uintptr) (net.Listener, error) {
+	f := os.NewFile(fd, "LISTEN_FDS")
 	l, err := net.FileListener(f) // which has a descriptor of its own
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("the socket from systemd: %w", err)
@@ -32,6 +46,14 @@ func Inherited(getenv func(string) (string, bool)) (net.Listener, error) {
 		return nil, fmt.Errorf("the socket from systemd: %s %s: expected a TCP socket", l.Addr().Network(), l.Addr())
 	}
 	return l, nil
+}
+
+func closeAll(all []net.Listener) error {
+	var failed []error
+	for _, l := range all {
+		failed = append(failed, l.Close())
+	}
+	return errors.Join(failed...)
 }
 
 // notifyTime bounds a message to systemd: where nobody reads, its queue is soon full.
