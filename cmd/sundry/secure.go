@@ -84,6 +84,7 @@ func (s *server) listenPlainly(ctx context.Context, inherited []net.Listener) er
 	s.plain = newPublic(srv, l, nil, nil)
 	s.panics.Server(srv)
 	s.plain.accepts = s.panics.Listener(s.plain.accepts)
+	s.log.Info("redirecting to HTTPS", "listen", l.Addr().String())
 	return nil
 }
 

@@ -189,15 +189,28 @@ func (c *connections) remove(conn *connection) {
 	}
 }
 
-// evict closes an idle connection. One with TLS gets no alert, which may wait for the client for seconds.
+// evict closes an idle connection.
 func (c *connections) evict(conn *connection) {
 	c.remove(conn) // net/http takes note of it in a moment
-	if below := belowTLS(conn.Conn); below != nil {
-		_ = below.Close()
-	} else {
-		_ = conn.Close()
-	}
+	cut(conn.Conn)
 	c.evicted.Inc()
+}
+
+// cutAll closes all connections.
+func (c *connections) cutAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for nc := range c.open {
+		cut(nc)
+	}
+}
+
+// cut closes a connection. One with TLS gets no alert, which may wait for the client for seconds.
+func cut(nc net.Conn) {
+	if below := belowTLS(nc); below != nil {
+		nc = below
+	}
+	_ = nc.Close() // the client will notice nothing but the end
 }
 
 // belowTLS returns the connection below one with TLS; nil for another.

@@ -155,5 +155,8 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 // Ended is to be called when a connection is closed that a handler has taken over from net/http.
 func (l *Listener) Ended(conn net.Conn) { l.connections.ended(conn) }
 
+// Cut closes all connections at once, those of Another as well.
+func (l *Listener) Cut() { l.connections.cutAll() }
+
 // Connections returns how many connections are open that net/http serves.
 func (l *Listener) Connections() int64 { return l.connections.served.Load() }

@@ -261,3 +261,49 @@ func TestConnectionsOfOneClient(t *testing.T) {
 		t.Errorf("%v refused, %v evicted", refused, evicted)
 	}
 }
+
+// underTLS is a connection whose alert waits for a client that reads nothing.
+type underTLS struct {
+	net.Conn
+	below net.Conn
+	t     *testing.T
+}
+
+func (c *underTLS) NetConn() net.Conn { return c.below }
+
+func (c *underTLS) Close() error {
+	c.t.Error("an alert is sent")
+	return nil
+}
+
+// TestNobodyWaitsForAnAlert: a connection with TLS takes the place of the one below it, and is cut where room is needed, and at the end.
+func TestNobodyWaitsForAnAlert(t *testing.T) {
+	t.Parallel()
+	l := newListener(func(netip.Addr) clients.ID { return clients.Nobody }, nil, slog.New(slog.DiscardHandler), 1)
+	open := func() (secured *underTLS, client net.Conn) {
+		client, below := net.Pipe()
+		l.ConnState(below, http.StateNew)
+		secured = &underTLS{below, below, t}
+		l.ConnState(secured, http.StateNew)
+		if n := l.Connections(); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+		if n := l.connections.count(); n != 1 {
+			t.Errorf("%d connections are counted", n)
+		}
+		return secured, client
+	}
+	secured, client := open()
+	if !l.connections.makeRoom() {
+		t.Error("no room is made")
+	}
+	if _, err := client.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is open")
+	}
+	l.ConnState(secured, http.StateClosed)
+	_, client = open()
+	l.Cut()
+	if _, err := client.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is open")
+	}
+}

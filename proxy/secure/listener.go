@@ -127,20 +127,11 @@ func (l *Listener) handshake(conn net.Conn) {
 	delivered = l.deliver(accepted{conn: secured})
 }
 
-// refuse tells a client that has sent a plain request what is wrong, as net/http does.
+// refuse tells a client that does not speak TLS what is wrong, as net/http does.
 func (l *Listener) refuse(err error) {
-	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil && isHTTP(plain.RecordHeader) {
+	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
 		_ = plain.Conn.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = io.WriteString(plain.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
 	}
 	l.config.Log.Debug("a TLS handshake failed", "error", err)
-}
-
-// isHTTP reports whether the first bytes of a connection are those of a plain request.
-func isHTTP(header [5]byte) bool {
-	switch string(header[:]) {
-	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO":
-		return true
-	}
-	return false
 }

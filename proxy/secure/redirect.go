@@ -31,7 +31,7 @@ func Redirect(names func(host string) bool, port string) http.Handler {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
 			status = http.StatusMovedPermanently // which the oldest clients know
 		}
-		http.Redirect(w, r, "https://"+host+port+target, status)
+		http.Redirect(w, r, "https://"+host+port+target, status) //nolint:gosec // names has the host
 	})
 }
 

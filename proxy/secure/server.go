@@ -3,6 +3,7 @@ package secure
 import (
 	"crypto/tls"
 	"net/http"
+	"time"
 )
 
 // certificateFunc returns the certificate for the name that a client asks for.
@@ -30,6 +31,6 @@ func HTTP2() *http.HTTP2Config {
 		MaxReceiveBufferPerConnection: 512 << 10,
 		MaxReceiveBufferPerStream:     256 << 10,
 		// A client that takes nothing for this long has gone, or holds responses in memory on purpose.
-		WriteByteTimeout: 10 * handshakeTime,
+		WriteByteTimeout: time.Minute,
 	}
 }
