@@ -65,6 +65,9 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 		s.leave(ctx, panics.Snapshot, s.leaveSnapshot), s.leave(ctx, panics.Advice, s.leaveSeen),
 		s.leave(ctx, panics.History, s.front.LeaveStatus),
 	}
+	if s.config.Secure() { // net/http waits for each idle client to take an alert
+		defer context.AfterFunc(ctx, s.panics.Func(panics.Stop, publicServer.listener.Cut))()
+	}
 	err := publicServer.shutDown(ctx)
 	await(ctx, kept...)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -100,7 +100,6 @@ func (p *public) shutDown(ctx context.Context) error {
 	idle, cancel := context.WithTimeout(ctx, idleTime)
 	defer cancel()
 	_ = p.waitClosed(idle)
-	defer context.AfterFunc(ctx, p.listener.Cut)() // Shutdown waits for each idle client with TLS to take an alert
 	if err := p.Shutdown(ctx); err != nil {
 		return err
 	}

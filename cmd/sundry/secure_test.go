@@ -234,9 +234,19 @@ func (s *secureInstance) plainly(t *testing.T) (public string) {
 				_ = near.Close()
 				continue
 			}
-			end := func() { _, _ = near.Close(), far.Close() }
-			all.Go(func() { defer end(); _, _ = io.Copy(near, far) })
-			all.Go(func() { defer end(); _, _ = io.Copy(far, near) })
+			answered := make(chan struct{})
+			all.Go(func() {
+				defer close(answered)
+				_, _ = io.Copy(near, far)
+				_ = near.(*net.TCPConn).CloseWrite()
+			})
+			all.Go(func() {
+				_, _ = io.Copy(far, near)
+				_ = far.CloseWrite()
+				_, _ = io.Copy(io.Discard, near) // or a reset would take the answer from the client
+				<-answered
+				_, _ = near.Close(), far.Close()
+			})
 		}
 	})
 	return "http://" + l.Addr().String()
