@@ -112,7 +112,7 @@ func (a *apiLane) siteOf(h *through.Handler, q *express.Request, trusted bool) s
 	if trusted {
 		proxys = &laneRequest{a, q, trusted}
 	}
-	return h.Site(q.Host, false, proxys)
+	return h.Site(q.Host, q.Secure, proxys)
 }
 
 // answerAPI answers what lies ready of an API, by the same rules as serveThrough. Such answers do not count against the rate limit.

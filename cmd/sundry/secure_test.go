@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -354,5 +355,37 @@ func TestDrainOverTLSFailsNobody(t *testing.T) {
 	c.wg.Wait()
 	if c.refused.Load() != drained {
 		t.Errorf("%d of %d clients were refused in the end", c.refused.Load(), drained)
+	}
+}
+
+// TestAnAPIOverHTTPS is told so, and has its hits, from the express lane over HTTP/1.1, until it is purged by tag.
+func TestAnAPIOverHTTPS(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Tag", "notes")
+		fmt.Fprintf(w, "%s %s %s %d", r.Host, r.Header.Get("X-Forwarded-Proto"), r.Header.Get("Forwarded"), calls.Add(1))
+	}))
+	t.Cleanup(api.Close)
+	s := serveSecurely(t, "", "--to", api.URL, "--ttl", "1m")
+	for _, http2 := range []bool{true, false} {
+		c := s.client(t, http2)
+		for i := range 5 {
+			resp, body := s.get(t, c, "/notes")
+			want := fmt.Sprintf(`%s https for=127.0.0.1;host="%[1]s";proto=https %d`, s.address(), calls.Load())
+			if hit := strings.HasPrefix(resp.Header.Get("Cache-Status"), "sundry; hit"); body != want || hit != (i > 0) {
+				t.Errorf("HTTP/2 %t, request %d: %s, a hit %t, want %s", http2, i, body, hit, want)
+			}
+		}
+		r, _ := http.NewRequestWithContext(t.Context(), "PURGE", s.admin+"/", http.NoBody)
+		r.Header.Set("Cache-Tag", "notes")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+	if answered := s.metric("sundry_express_requests_total{result=\"answered\"}"); answered < 4 {
+		t.Errorf("the lane answered %v hits over HTTP/1.1, want 4", answered)
 	}
 }

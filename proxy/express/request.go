@@ -33,6 +33,7 @@ type Request struct {
 	Path    string // of Target, before the first '?'; it contains no '%' and no "//"
 	Query   string // of Target, after the first '?'
 	Peer    netip.Addr
+	Secure  bool // it came over TLS
 	Arrived time.Time
 
 	values []string // of the configured fields, in their order

@@ -16,7 +16,8 @@ func (c *conn) advance() (done bool) {
 		}
 	}
 	x := c.lane.exchanges.Get().(*exchange)
-	x.head.request.Peer, x.head.request.Arrived = c.peer, time.Now()
+	_, secure := c.wire.(secured)
+	x.head.request.Peer, x.head.request.Secure, x.head.request.Arrived = c.peer, secure, time.Now()
 	rest, v, err := c.answer(x)
 	size, answered, now := x.head.size, x.answered, c.lane.instant(x.head.request.Arrived)
 	x.release()
