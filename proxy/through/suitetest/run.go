@@ -2,6 +2,7 @@ package suitetest
 
 import (
 	"crypto/rand"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -34,6 +35,11 @@ func Start(t *testing.T) *Run {
 	r := &Run{origin: startOrigin(t), tests: all, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: len(all)}}
 	t.Cleanup(r.transport.CloseIdleConnections)
 	return r
+}
+
+// Over lets the client reach the cache by TLS, in one version of HTTP.
+func (r *Run) Over(config *tls.Config, protocols *http.Protocols) {
+	r.transport.TLSClientConfig, r.transport.Protocols = config, protocols
 }
 
 // Hold runs the suite against a cache, whose instances have these URLs: the requests of a test take turns.
