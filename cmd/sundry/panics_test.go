@@ -57,7 +57,7 @@ sources: [{name: one, http: {url: "http://127.0.0.1:9/"}}]
 func TestCatchersAreGivenToAll(t *testing.T) {
 	t.Parallel()
 	s := builtServer(t, "redis: unix://"+filepath.Join(t.TempDir(), "none")+"\ncache: {snapshot: "+filepath.Join(t.TempDir(), "snapshot")+"}\nacme: {hosts: [a.example]}\n"+only("qrcode"))
-	handedOn := []string{"cache.Config", "express.Config", "proxy.warming", "mcp.Config", "through.Handler", "secure.Config", "panics.handler", "panics.listener", "panics.registerer", "panics.collector"}
+	handedOn := []string{"cache.Config", "express.Config", "proxy.warming", "mcp.Config", "through.Handler", "secure.Config", "through.Watcher", "panics.handler", "panics.listener", "panics.registerer", "panics.collector"}
 	given := catchersOf(s)
 	for _, place := range placesOfCatchers(t) {
 		switch got, found := given[place]; {
