@@ -41,3 +41,28 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 		}
 	}
 }
+
+// TestTrailersOfEmptyBodies reach the client also where the end of the body has come with the header; often, because that depends on who is
+// faster.
+func TestTrailersOfEmptyBodies(t *testing.T) {
+	s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		w.WriteHeader(http.StatusOK)
+		w.Header().Set("X-Sum", "0")
+	})
+	for i := range 500 {
+		r, err := newRequest(t.Context(), http.MethodPost, fmt.Sprint("http://api.test/", i), "body", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := s.client.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if resp.Trailer.Get("X-Sum") != "0" {
+			t.Fatalf("response %d has the trailer %v", i, resp.Trailer)
+		}
+	}
+}
