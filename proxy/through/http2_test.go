@@ -114,3 +114,32 @@ func TestASlowUploadOfUnknownLength(t *testing.T) {
 		}
 	})
 }
+
+// TestABodyIsReadPastTheResponse: the connection to the origin may still read the body of a request that is answered, whose stream net/http no
+// longer has. Often, because that depends on who is faster.
+func TestABodyIsReadPastTheResponse(t *testing.T) {
+	s := newWorldOfHTTP2(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	for range 300 {
+		in, out := io.Pipe()
+		go func() {
+			for {
+				if _, err := out.Write(make([]byte, 100)); err != nil {
+					return
+				}
+			}
+		}()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://api.test/a", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := s.client.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		_ = in.Close()
+		if resp.StatusCode != http.StatusUnauthorized {
+			t.Fatal(resp.StatusCode)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func (c *call) pass() {
 		c.failUpload(err)
 		return
 	}
-	defer u.release()
+	defer u.end()
 	defer u.drain(c.r.ProtoMajor)
 	if err := c.mayWait(); err != nil {
 		c.failPass(&answer{err: err, status: status})

@@ -38,10 +38,12 @@ type upload struct {
 	streams  bool
 	answered atomic.Bool
 	touched  atomic.Bool // something was read, before which net/http sends the 100 that a client may wait for
-	release  func()      // gives the memory back; it may be called more than once
+	mu       sync.Mutex
+	over     bool   // the handler returns, and its response writer must not be used any more
+	release  func() // gives the memory back; it may be called more than once
 }
 
-// receiveBody reads the beginning of the body, if there is one, and makes the request one with the rest. The caller calls release.
+// receiveBody reads the beginning of the body, if there is one, and makes the request one with the rest. The caller calls end.
 // The error is ErrSlowUpload, an *http.MaxBytesError, or another of net/http.
 func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	control := http.NewResponseController(&c.w)
@@ -111,7 +113,9 @@ func (u *upload) arrive(p []byte) (n int, err error) {
 		return 0, ErrSlowUpload
 	}
 	now := time.Now()
-	_ = u.control.SetReadDeadline(now.Add(left)) // a test's reader has none
+	if !u.expire(now.Add(left)) {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	n, err = u.ReadCloser.Read(p)
 	u.pace.note(time.Since(now), n)
 	if errors.Is(err, io.EOF) {
@@ -122,6 +126,25 @@ func (u *upload) arrive(p []byte) (n int, err error) {
 		err = ErrSlowUpload
 	}
 	return n, err
+}
+
+// expire sets until when the body may be read. ok is false once the request is over: a transport may still read then, and net/http panics where
+// the stream of HTTP/2 has ended.
+func (u *upload) expire(at time.Time) (ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.over {
+		_ = u.control.SetReadDeadline(at) // a test's reader has none
+	}
+	return !u.over
+}
+
+// end is called before the handler returns.
+func (u *upload) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.over = true
+	u.release()
 }
 
 // Read implements io.Reader. A transport reads once more behind the end. net/http waits there for the client to leave, which would be
