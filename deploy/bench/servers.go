@@ -156,7 +156,9 @@ func (s *server) url(path string) string {
 }
 
 // isCache says that what it asks is a Sundry, which it should not ask while it is measured.
-func (s *server) isCache() bool { return s.name == nginxCache || s.name == nginxTLS || s.name == varnishCache }
+func (s *server) isCache() bool {
+	return s.name == nginxCache || s.name == nginxTLS || s.name == varnishCache
+}
 
 func (s *server) isSundry() bool { return strings.HasPrefix(s.name, "sundry") }
 
