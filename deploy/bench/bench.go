@@ -76,7 +76,7 @@ func (b *bench) writePair() error {
 		return err
 	}
 	return errors.Join(
-		os.WriteFile(b.file("cert.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600), //nolint:gosec // in a directory of its own
+		os.WriteFile(b.file("cert.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600),  //nolint:gosec // in a directory of its own
 		os.WriteFile(b.file("key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600), //nolint:gosec // as above
 	)
 }
