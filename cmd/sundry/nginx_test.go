@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os/exec"
@@ -48,15 +49,19 @@ func certificate(t testing.TB, dir, name string) *x509.CertPool {
 	return pool
 }
 
-// freeAddress is on loopback, and was free a moment ago.
+// freeAddress is on loopback, and was free a moment ago. Its port is below those that systems give to clients, which come and go while a
+// program starts.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+mathrand.IntN(22_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // site is the sample, moved to ports and a directory of the test's.
