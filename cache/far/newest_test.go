@@ -279,7 +279,7 @@ func TestTheOldestMakeRoom(t *testing.T) {
 	}
 }
 
-// TestMarksOfNothingAreForgottenSoon: callers can make as many as they like.
+// TestMarksOfNothingAreForgottenSoon, unless they are to last: callers can make as many as they like.
 func TestMarksOfNothingAreForgottenSoon(t *testing.T) {
 	server, tier := started(t, unhurried)
 	const long, short = 24 * time.Hour, 10 * time.Minute
@@ -288,8 +288,9 @@ func TestMarksOfNothingAreForgottenSoon(t *testing.T) {
 	for range 2 {
 		tier.Mark("kept", nextDate(), []byte("g"), long, false)
 		tier.Mark("new", nextDate(), []byte("g"), long, false)
+		tier.Mark("lasting", nextDate(), []byte("g"), long, true)
 		waittest.Until(t, "the marks", empty(tier))
-		for key, want := range map[string]time.Duration{"kept": long, "new": short} {
+		for key, want := range map[string]time.Duration{"kept": long, "new": short, "lasting": long} {
 			var left int64
 			if _, err := fmt.Sscanf(server.Must("PTTL sundry:"+key), ":%d", &left); err != nil || left > want.Milliseconds() || left < want.Milliseconds()-60_000 {
 				t.Errorf("the mark of what was %s lives for %d ms, %v", key, left, err)

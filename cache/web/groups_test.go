@@ -168,7 +168,7 @@ func TestGroupsTakeMemory(t *testing.T) {
 // fleetOfTwo are two instances that share a Far.
 func fleetOfTwo(t *testing.T) (one, two *Store, far webtest.Far) {
 	t.Helper()
-	one, two, far = newTestStore(t, 1<<20), newTestStore(t, 1<<20), webtest.Far{}
+	one, two, far = newTestStore(t, 1<<20), newTestStore(t, 16<<20), webtest.Far{}
 	for _, s := range []*Store{one, two} {
 		s.Far, s.Name = far, "/web"
 	}
@@ -353,5 +353,20 @@ func TestALongPathIsComparedInOneGo(t *testing.T) {
 	}
 	if got := collectionNumbers("f/g/1"); !slices.Equal(got, []uint64{groupNumber(""), groupNumber("f/"), groupNumber("f/g/")}) {
 		t.Errorf("%d", got)
+	}
+}
+
+// TestAPurgedGroupOfWhatIsNotShared: a response that is too large for Redis is compared with what was purged during an outage as well.
+func TestAPurgedGroupOfWhatIsNotShared(t *testing.T) {
+	one, two, _ := fleetOfTwo(t)
+	for key, groups := range map[string]string{"a/1": `"x"`, "a/2": `"y"`} {
+		large := grouped(0, groups)
+		large.Body = make([]byte, mostFar+1)
+		two.Put(key, large)
+	}
+	one.PurgeGroups("a", []string{`"x"`}, noon.Add(10*time.Second))
+	two.Missed()
+	if found(t, two, "a/1", 20) != "" || found(t, two, "a/2", 20) == "" {
+		t.Error("it is served, or another one is not")
 	}
 }
