@@ -20,7 +20,7 @@ import (
 // In Redis, an invalidation is a value under a key of its group. Instances receive it as an announcement. Before a response from Redis is
 // used, or one in memory after an outage, the keys of its groups are looked up.
 //
-// What WebDAV removes or moves takes away all below it. That is noted likewise, but not looked up in Redis.
+// What WebDAV removes or moves takes away all below it. That is noted likewise, but not looked up in Redis, where it is forgotten soon.
 
 const (
 	// maxGroups is how many groups a field may name: a response with more of them is not stored, and more are not invalidated at once.
@@ -29,7 +29,7 @@ const (
 	// are told apart by a number below it. Two have the same one by chance, and are invalidated together.
 	groupNumbers = 1 << 18
 	// maxGroupPurges bounds those of all APIs. If there were more, all that they may be about is fetched again.
-	maxGroupPurges = 4 * groupNumbers
+	maxGroupPurges = 2 * groupNumbers
 	// maxDepth is how many of the collections in a path are compared with those that were removed.
 	maxDepth = 64
 	// groupTime is how long the lookups of the groups of a response may take before no other one is made.
@@ -103,12 +103,15 @@ func GroupsIn(lines []string) (names []string) {
 	return names
 }
 
-// groupNumber returns the number of a group, which is the same on all instances.
-func groupNumber(name string) uint64 {
+// numberOf returns the number of a name, which is the same on all instances.
+func numberOf(name string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // never fails
-	return h.Sum64() % groupNumbers
+	return h.Sum64()
 }
+
+// groupNumber returns the number of a group.
+func groupNumber(name string) uint64 { return numberOf(name) % groupNumbers }
 
 // groupID returns what a group is known by on this instance, or with belowWord a collection.
 func (s *Store) groupID(api, word string, number uint64) uint64 {
@@ -147,7 +150,7 @@ func (s *Store) PurgeBelow(key string, at time.Time) {
 	if path = strings.TrimSuffix(path, "/"); path != "" {
 		path += "/"
 	}
-	number := groupNumber(path)
+	number := numberOf(path)
 	s.noteGroup(api, belowWord, number, at)
 	if s.Far != nil {
 		s.Far.Mark(s.groupKey(api, belowWord, number), at, []byte{farGone}, farTime, false)
@@ -168,7 +171,7 @@ func (s *Store) heardOfGroup(key string, created time.Time) (ok bool) {
 		if !ok || strings.Contains(api, "/") {
 			continue
 		}
-		if number, err := strconv.ParseUint(text, 36, 64); err == nil && number < groupNumbers {
+		if number, err := strconv.ParseUint(text, 36, 64); err == nil && (word == belowWord || number < groupNumbers) {
 			s.noteGroup(api, word, number, Heard(created))
 		}
 		return true
@@ -215,14 +218,14 @@ func (s *Store) GroupsPurged(key string, o *Object) time.Time {
 func collectionNumbers(path string) []uint64 {
 	path, _, _ = strings.Cut(path, "?")
 	h := fnv.New64a()
-	numbers := []uint64{h.Sum64() % groupNumbers}
+	numbers := []uint64{h.Sum64()}
 	for len(numbers) < maxDepth {
 		name, rest, ok := strings.Cut(path, "/")
 		if !ok {
 			break
 		}
 		_, _ = h.Write([]byte(name + "/")) // never fails
-		numbers, path = append(numbers, h.Sum64()%groupNumbers), rest
+		numbers, path = append(numbers, h.Sum64()), rest
 	}
 	return numbers
 }

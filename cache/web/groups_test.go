@@ -331,7 +331,7 @@ func TestWhatIsBelowACollectionIsPurged(t *testing.T) {
 			path += "/"
 		}
 		if !strings.Contains(path, "?") {
-			two.Replaced(two.groupKey(api, belowWord, groupNumber(path)), noon.Add(10*time.Second))
+			two.Replaced(two.groupKey(api, belowWord, numberOf(path)), noon.Add(10*time.Second))
 		}
 		for _, key := range all {
 			for i, s := range []*Store{one, two} {
@@ -351,7 +351,7 @@ func TestALongPathIsComparedInOneGo(t *testing.T) {
 	if n := len(collectionNumbers(strings.Repeat("/", 1<<16))); n != maxDepth {
 		t.Errorf("%d collections are compared", n)
 	}
-	if got := collectionNumbers("f/g/1"); !slices.Equal(got, []uint64{groupNumber(""), groupNumber("f/"), groupNumber("f/g/")}) {
+	if got := collectionNumbers("f/g/1"); !slices.Equal(got, []uint64{numberOf(""), numberOf("f/"), numberOf("f/g/")}) {
 		t.Errorf("%d", got)
 	}
 }

@@ -264,7 +264,8 @@ func TestWhatIsBelowIsInvalidated(t *testing.T) {
 		gone                      bool
 	}{
 		"DELETE":                 {http.MethodDelete, "/f/", "", http.StatusNoContent, true},
-		"DELETE without a slash": {http.MethodDelete, "/f", "", http.StatusNoContent, true},
+		"DELETE without a slash": {http.MethodDelete, "/f", "", http.StatusNoContent, false},
+		"MOVE without a slash":   {"MOVE", "/f", "/g", http.StatusCreated, true},
 		"MOVE":                   {"MOVE", "/f/", "/g/", http.StatusCreated, true},
 		"MOVE over it":           {"MOVE", "/g/", "http://origin.test/f/", http.StatusNoContent, true},
 		"COPY over it":           {"COPY", "/g/", "http://api.test/f/", http.StatusNoContent, true},

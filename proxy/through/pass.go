@@ -169,7 +169,7 @@ func (c *call) invalidate(got *web.Response) {
 			c.store.Purge(web.Purge{At: got.Received, Key: key})
 		}
 	}
-	if c.r.Method == http.MethodDelete || c.r.Method == "MOVE" {
+	if c.r.Method == "MOVE" || c.r.Method == http.MethodDelete && strings.HasSuffix(c.key, "/") { // others remove no collections, but many items
 		c.store.PurgeBelow(c.key, got.Received)
 	}
 	if key, ok := c.sameHost(c.destination()); ok {
