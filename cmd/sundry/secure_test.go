@@ -257,7 +257,7 @@ func (s *secureInstance) plainly(t *testing.T) (public string) {
 func TestWebSocketsOverTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "echo.yaml", "version: 1\nname: echo\nproxy: {to: '"+echo(t)+"', hosts: [x]}\n")
+	write(t, dir, "echo.yaml", "version: 1\nname: echo\nproxy: {to: '"+echo(t)+"', hosts: [localhost]}\n")
 	s := serveSecurely(t, only(), "--catalog", dir)
 	k, ok := openTunnel(t, attacker, s.plainly(t))
 	if !ok {

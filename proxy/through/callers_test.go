@@ -106,7 +106,7 @@ func TestWhoLeavesMakesNoFailure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 		time.Sleep(100 * time.Millisecond)
 		_ = c.Close()
 		synctest.Wait()

@@ -225,7 +225,7 @@ func TestTheFirstCallerMayLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(first, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+	fmt.Fprintf(first, "GET /a HTTP/1.1\r\nHost: %s\r\n\r\n", s.front.Listener.Addr())
 	waittest.Until(t, "the call", func() bool { return s.calls.Load() == 1 })
 	var all sync.WaitGroup
 	all.Go(func() {

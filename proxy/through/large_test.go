@@ -51,7 +51,7 @@ func TestManyCallersOfALargeBody(t *testing.T) {
 	var waiting atomic.Int64
 	for _, c := range conns {
 		all.Go(func() {
-			fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+			fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 			waiting.Add(1)
 			if n, err := readAnswer(c); err != nil || n != int64(len(body)) {
 				t.Errorf("%d bytes: %v", n, err)
@@ -132,7 +132,7 @@ func TestASlowReaderOfALargeBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = c.Close() })
-			fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+			fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 			return c
 		}
 		fast, slow := ask(), ask()
@@ -161,7 +161,7 @@ func TestASlowReaderOfABodyOfUnknownLength(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 		callers = append(callers, c)
 	}
 	waittest.Until(t, "both to wait for one flight", func() bool { return s.h.flights.waiting() == len(callers) })
@@ -197,7 +197,7 @@ func TestARestThatIsTooShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 		callers = append(callers, c)
 	}
 	if n, err := readAnswer(callers[0]); err != nil || n != length {
@@ -224,7 +224,7 @@ func TestCallersWhoReadNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "GET /%d HTTP/1.1\r\nHost: x\r\n\r\n", i)
+		fmt.Fprintf(c, "GET /%d HTTP/1.1\r\nHost: api.test\r\n\r\n", i)
 	}
 	waittest.Until(t, "all to be asked for", func() bool { return s.calls.Load() == 100 })
 	for i := range 3 {
@@ -253,7 +253,7 @@ func TestABodyIsCountedThatIsStoredWhileItsReaderWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: api.test\r\n\r\n")
 		if _, err := io.CopyN(io.Discard, c, int64(first)); err != nil {
 			t.Fatal(err)
 		}
