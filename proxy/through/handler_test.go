@@ -274,6 +274,13 @@ func TestWhatIsBelowIsInvalidated(t *testing.T) {
 		"DELETE that fails":      {http.MethodDelete, "/f/", "", http.StatusForbidden, false},
 		"DELETE of another":      {http.MethodDelete, "/f/b/", "", http.StatusNoContent, false},
 		"MOVE over another host": {"MOVE", "/g/", "http://other.test/f/", http.StatusCreated, false},
+		"DELETE of all":          {http.MethodDelete, "/", "", http.StatusNoContent, true},
+		"DELETE of a part":       {http.MethodDelete, "/f/", "", http.StatusMultiStatus, true},
+		// What follows is said by applications that ignore the method, to anybody.
+		"DELETE, page":               {http.MethodDelete, "/", "", http.StatusOK, false},
+		"DELETE, redirect to log in": {http.MethodDelete, "/", "", http.StatusFound, false},
+		"MOVE, page":                 {"MOVE", "/f", "/", http.StatusOK, false},
+		"COPY, redirect":             {"COPY", "/a", "/", http.StatusMovedPermanently, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -169,13 +169,22 @@ func (c *call) invalidate(got *web.Response) {
 			c.store.Purge(web.Purge{At: got.Received, Key: key})
 		}
 	}
+	c.store.PurgeGroups(c.Name, got.Header["Cache-Group-Invalidation"], got.Received)
+	if !changesCollections(got.Status) {
+		return
+	}
 	if c.r.Method == "MOVE" || c.r.Method == http.MethodDelete && strings.HasSuffix(c.key, "/") { // others remove no collections, but many items
 		c.store.PurgeBelow(c.key, got.Received)
 	}
 	if key, ok := c.sameHost(c.destination()); ok {
 		c.store.PurgeBelow(key, got.Received)
 	}
-	c.store.PurgeGroups(c.Name, got.Header["Cache-Group-Invalidation"], got.Received)
+}
+
+// changesCollections reports whether WebDAV says by a status that collections were removed or replaced (RFC 4918, sections 9.6.1, 9.8.5 and
+// 9.9.4). Many applications answer every method with 200 and a page, or redirect to a login: anybody could purge all of their responses.
+func changesCollections(status int) bool {
+	return status == http.StatusCreated || status == http.StatusNoContent || status == http.StatusMultiStatus
 }
 
 // destination is what a COPY or MOVE leads to; "": the request is another one.
