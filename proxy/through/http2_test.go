@@ -1,6 +1,9 @@
 package through
 
 import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -140,6 +143,40 @@ func TestABodyIsReadPastTheResponse(t *testing.T) {
 		_ = in.Close()
 		if resp.StatusCode != http.StatusUnauthorized {
 			t.Fatal(resp.StatusCode)
+		}
+	}
+}
+
+// TestAnOriginThatPausesGetsTheWholeBody: for how long it takes nothing, and how long it takes to connect to it, says nothing of the client.
+func TestAnOriginThatPausesGetsTheWholeBody(t *testing.T) {
+	const size = 8 << 20
+	for name, serve := range map[string]func(*testing.T, http.HandlerFunc, ...func(*Settings)) *world{"HTTP/1.1": newWorld, "HTTP/2": newWorldOfHTTP2} {
+		for kind, body := range map[string]func() io.Reader{
+			"known length":   func() io.Reader { return bytes.NewReader(make([]byte, size)) },
+			"unknown length": func() io.Reader { return io.LimitReader(rand.Reader, size) },
+		} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+						_, _ = io.CopyN(io.Discard, r.Body, 100<<10)
+						time.Sleep(2 * time.Minute)
+						n, err := io.Copy(io.Discard, r.Body)
+						_, _ = fmt.Fprint(w, n+100<<10, err)
+					})
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://api.test/a", body())
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp, err := s.client.RoundTrip(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer resp.Body.Close()
+					if got, err := io.ReadAll(resp.Body); string(got) != fmt.Sprint(size, nil) {
+						t.Errorf("%d %s %v", resp.StatusCode, got, err)
+					}
+				})
+			})
 		}
 	}
 }

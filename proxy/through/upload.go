@@ -34,6 +34,8 @@ type upload struct {
 	whole   bool   // all of it has arrived before the request is sent
 	ended   atomic.Bool
 	slow    atomic.Bool
+	// lasting is set for HTTP/2: a deadline that passes while nobody reads ends the body there.
+	lasting bool
 	// streams is set for a body that may depend on the response, as in a conversation; answered, once that has begun.
 	streams  bool
 	answered atomic.Bool
@@ -62,6 +64,9 @@ func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	c.r = c.r.WithContext(ctx)     // net/http looks at the body of its own one for whether the next request lies behind it
 	c.r.Body = u
 	cleanTrailer(u.trailer)
+	if u.lasting = c.r.ProtoMajor > 1; u.lasting {
+		u.expire(time.Time{}) // instead of the server's ReadTimeout
+	}
 	if u.streams = c.r.ProtoMajor > 1 && c.r.ContentLength < 0; u.streams || c.expects() {
 		return u, nil // nobody knows how many bytes the client sends before it gets a response
 	}
@@ -118,6 +123,9 @@ func (u *upload) arrive(p []byte) (n int, err error) {
 	}
 	n, err = u.ReadCloser.Read(p)
 	u.pace.note(time.Since(now), n)
+	if u.lasting {
+		u.expire(time.Time{})
+	}
 	if errors.Is(err, io.EOF) {
 		cleanTrailer(u.trailer)
 	}
@@ -128,7 +136,7 @@ func (u *upload) arrive(p []byte) (n int, err error) {
 	return n, err
 }
 
-// expire sets until when the body may be read. ok is false once the request is over: a transport may still read then, and net/http panics where
+// expire sets until when the body may be read; zero means forever. ok is false once the request is over: a transport may still read then, and net/http panics where
 // the stream of HTTP/2 has ended.
 func (u *upload) expire(at time.Time) (ok bool) {
 	u.mu.Lock()
