@@ -189,7 +189,10 @@ func (of *watchedFiles) edited() bool {
 	before := of.linked
 	of.linked = of.links()
 	return !maps.EqualFunc(before, of.linked, func(was, now os.FileInfo) bool {
-		return was != nil && now != nil && os.SameFile(was, now) && was.ModTime().Equal(now.ModTime()) && was.Size() == now.Size()
+		if was == nil || now == nil {
+			return was == now
+		}
+		return os.SameFile(was, now) && was.ModTime().Equal(now.ModTime()) && was.Size() == now.Size()
 	})
 }
 
