@@ -146,7 +146,7 @@ func (a *Authority) Obtain(ctx context.Context, host string) {
 		case err != nil:
 			a.config.Log.Error("no certificate was issued", "host", host, "retry", retry, "error", err)
 			pause, retry = retry, min(2*retry, lastRetry)
-		case a.issued[host].Swap(cert) != cert:
+		case a.use(host, cert):
 			a.config.Log.Info("a certificate is in force", "host", host, "expires", cert.Leaf.NotAfter)
 			fallthrough
 		default:
@@ -156,6 +156,12 @@ func (a *Authority) Obtain(ctx context.Context, host string) {
 	}
 	a.ended.Store(true)
 	a.transport.CloseIdleConnections()
+}
+
+// use puts the certificate of a host into force. It reports whether that is another one.
+func (a *Authority) use(host string, cert *tls.Certificate) (changed bool) {
+	before := a.issued[host].Swap(cert) // autocert makes a new value each time
+	return before == nil || !before.Leaf.Equal(cert.Leaf)
 }
 
 // issued is the result of a request for a certificate.

@@ -1,14 +1,23 @@
 package secure
 
 import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"golang.org/x/crypto/acme"
 )
@@ -44,4 +53,37 @@ func TestStrangersNames(t *testing.T) {
 	if n := calls.Load(); n > 0 {
 		t.Errorf("%d calls of the authority", n)
 	}
+}
+
+// TestACertificateInForceIsLoggedOnce, not each time that it is looked for.
+func TestACertificateInForceIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		cert, err := selfSigned("a.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := x509.MarshalECPrivateKey(cert.PrivateKey.(*ecdsa.PrivateKey))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := append(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})...)
+		if err := os.WriteFile(filepath.Join(dir, "a.example"), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var lines bytes.Buffer
+		a, err := NewAuthority(ACME{Hosts: []string{"a.example"}, Directory: "http://127.0.0.1:1/", Cache: dir, Log: slog.New(slog.NewTextHandler(&lines, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		a.Obtain(ctx, "a.example")
+		if n := strings.Count(lines.String(), "in force"); n != 1 || strings.Count(lines.String(), "\n") != 1 {
+			t.Errorf("%d times: %s", n, &lines)
+		}
+		if got, err := a.Certificate(&tls.ClientHelloInfo{ServerName: "a.example"}); err != nil || !bytes.Equal(got.Certificate[0], cert.Certificate[0]) {
+			t.Error(err)
+		}
+	})
 }
