@@ -16,9 +16,9 @@ import (
 // leastCompressed is the size in bytes of the smallest body that is compressed: smaller ones gain nothing.
 const leastCompressed = 256
 
-// compress compresses the body of a response to a request, where its type gains by that and the request accepts it, and says of all such
+// compress compresses the body of a response, where its type gains by that and the client accepts it by the codings, and says of all such
 // responses that they vary by Accept-Encoding. A strong tag becomes weak: it is that of other bytes (RFC 9110, section 8.8.1).
-func compress(resp *http.Response, method string, request http.Header) {
+func compress(resp *http.Response, method, codings string) {
 	if !isCompressible(resp) {
 		return
 	}
@@ -26,7 +26,7 @@ func compress(resp *http.Response, method string, request http.Header) {
 	if !httpguts.HeaderValuesContainsToken(h["Vary"], "Accept-Encoding") {
 		h["Vary"] = append(slices.Clip(h["Vary"]), "Accept-Encoding")
 	}
-	if !httpguts.HeaderValuesContainsToken(request["Accept-Encoding"], "gzip") {
+	if !strings.Contains(codings, "gzip") {
 		return
 	}
 	for _, name := range [...]string{"Content-Length", "Accept-Ranges", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest"} {

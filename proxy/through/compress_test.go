@@ -178,3 +178,29 @@ func TestACompressedResponseIsRenewed(t *testing.T) {
 		}
 	})
 }
+
+// TestTheClientDecidesWhetherItIsCompressed, whatever the origin is told that it accepts.
+func TestTheClientDecidesWhetherItIsCompressed(t *testing.T) {
+	body := strings.Repeat("text ", 1000)
+	for told, change := range map[string]func(http.Header){
+		"nothing": func(h http.Header) { delete(h, "Accept-Encoding") },
+		"gzip":    func(h http.Header) { h["Accept-Encoding"] = []string{"gzip"} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", "max-age=60")
+				w.Header().Set("Content-Type", "text/plain")
+				fmt.Fprint(w, body)
+			}, compressing, func(s *Settings) { s.Request = change })
+			for range 2 {
+				if a := s.get("/a", "Accept-Encoding: gzip"); a.header.Get("Content-Encoding") != "gzip" || unzip(t, a.body) != body {
+					t.Errorf("the origin is told %s: a client that accepts gzip gets %v", told, a.header)
+				}
+				if a := s.get("/a"); a.body != body {
+					t.Errorf("the origin is told %s: a client that accepts nothing gets %v", told, a.header)
+				}
+			}
+			s.wantCalls(2)
+		})
+	}
+}

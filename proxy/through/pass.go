@@ -112,7 +112,7 @@ func (c *call) ask(ctx context.Context, interim interimFunc, method string, h ht
 	}
 	c.Response(resp.Header)
 	if c.Compress {
-		compress(resp, method, h)
+		compress(resp, method, web.ReducedCodings(c.r.Header["Accept-Encoding"])) // h has what the file makes of it
 	}
 	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}, nil
 }
