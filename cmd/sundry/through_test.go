@@ -174,6 +174,8 @@ func TestMistakesOfAPIs(t *testing.T) {
 		"proxy: {to: 'https://a', tls: {key: k.pem}}":                            `weather.yaml:3: proxy: tls: expected both cert and key, for example {cert: client.pem, key: client-key.pem}`,
 		"proxy: {to: 'https://a', tls: {cert: weather.yaml, key: weather.yaml}}": `weather.yaml:3: proxy: tls: cert and key: expected a certificate and its private key in PEM: `,
 		"proxy: {to: 'https://a', tls: {server_name: 'a b'}}":                    `weather.yaml:3: proxy: tls: server_name: expected the name of its certificate such as weather.internal, got "a b"`,
+
+		"proxy: {to: 'http://a', compress: true, cache: {ignore_vary: [A, accept-encoding]}}": `weather.yaml:3: proxy: cache: ignore_vary: with compress: true, clients that do not accept gzip would get it; expected other fields than Accept-Encoding, such as User-Agent`,
 	} {
 		dir := t.TempDir()
 		write(t, dir, "weather.yaml", "version: 1\nname: weather\n"+text+"\n")

@@ -155,6 +155,9 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 		*warnings = append(*warnings, Mistake{a.File, s.Name.Line, sharedCredentials()})
 	}
 	a.Compress, a.Rules.ReduceCodings = p.Compress, p.Compress
+	if i := slices.Index(a.Rules.Ignored, "Accept-Encoding"); i >= 0 && a.Compress {
+		problems.Add(p.Cache.IgnoreVary[i].Line, "proxy: cache: ignore_vary: with compress: true, clients that do not accept gzip would get it; expected other fields than Accept-Encoding, such as User-Agent")
+	}
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
