@@ -81,7 +81,8 @@ func (m *groupPurges) last(ids []uint64) time.Time {
 	return last
 }
 
-// GroupsIn returns the names in a field, which is a list of strings (RFC 9875). It returns nil for anything else, as if the field were absent.
+// GroupsIn returns the names in a field, which is a list of strings (RFC 9875), each once, and at most one more than maxGroups. It returns nil
+// for anything else, as if the field were absent.
 func GroupsIn(lines []string) (names []string) {
 	if len(lines) == 0 {
 		return nil
@@ -96,7 +97,7 @@ func GroupsIn(lines []string) (names []string) {
 		if !ok {
 			return nil
 		}
-		if !slices.Contains(names, name) {
+		if len(names) <= maxGroups && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -54,6 +54,12 @@ func TestGroupsOfAField(t *testing.T) {
 	if got := GroupsIn([]string{groupNames(32)}); len(got) != 32 || len(got[31]) != 32 {
 		t.Errorf("%d groups of 32 characters are read of 32", len(got))
 	}
+	if got := GroupsIn([]string{groupNames(7000)}); len(got) != maxGroups+1 { // or each name would be compared with all others
+		t.Errorf("%d groups are read of 7000", len(got))
+	}
+	if got := GroupsIn([]string{groupNames(7000) + ", token"}); got != nil {
+		t.Errorf("%d groups are read of a field that is none", len(got))
+	}
 }
 
 // grouped is an object in a group of each API, and in others.
