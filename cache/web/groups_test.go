@@ -376,3 +376,30 @@ func TestAPurgedGroupOfWhatIsNotShared(t *testing.T) {
 		t.Error("it is served, or another one is not")
 	}
 }
+
+// TestAPurgeIsLookedForOnceForAllVariants: each request that waits for another one looks, while all others of the API wait.
+func TestAPurgeIsLookedForOnceForAllVariants(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	s.PurgeBelow("a/other/", noon)
+	allocations := func() float64 {
+		found(t, s, "a/x", 20) // as a request does first
+		return testing.AllocsPerRun(10, func() {
+			if s.PurgedSince("a/x", noon.Add(100*time.Second)) {
+				t.Error("purged")
+			}
+		})
+	}
+	least := allocations()
+	for i := range mostSites {
+		o := grouped(10, `"a", "b"`)
+		o.Site = fmt.Sprint("https://", i)
+		o.selecting = o.keyFor(o.Names)
+		s.Put("a/x", o)
+	}
+	if n := len(s.Get("a/x")); n != mostSites {
+		t.Fatalf("%d variants", n)
+	}
+	if most := allocations(); most > least+2 { // the list of them is one
+		t.Errorf("%v allocations for %d variants, %v for none", most, mostSites, least)
+	}
+}

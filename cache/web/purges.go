@@ -148,7 +148,11 @@ func (s *Store) mayBePurged(key string, o *Object) bool {
 func (s *Store) PurgedSince(key string, since time.Time) bool {
 	o := &Object{Response: Response{Requested: since}}
 	before, _ := s.table.GetIfPresent(key) // those that are gone included
+	changes := s.groups.changes.Load()
 	for _, old := range append(Variants{o}, before...) {
+		if old.inGroups.Load() == changes && !old.Requested.After(since) {
+			continue // the latest invalidation is known to be older
+		}
 		if !since.After(s.GroupsPurged(key, old)) {
 			return true
 		}
