@@ -224,9 +224,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 		tell(&c.w.Result)
 	}()
 	defer c.endWait()
-	if r.ProtoMajor > 1 {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // it would end the request while the origin is waited for; WriteHeader sets it
-	}
+	c.endlessly()
 	switch {
 	case r.Method == http.MethodTrace, r.Method == http.MethodConnect:
 		c.refuse(http.StatusNotImplemented, errMethod)
@@ -239,6 +237,13 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	}
 	if c.cut {
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// endlessly removes the deadline for writing in HTTP/2, where it would end the request while the origin is waited for. WriteHeader sets it.
+func (c *call) endlessly() {
+	if c.r.ProtoMajor > 1 {
+		_ = http.NewResponseController(&c.w).SetWriteDeadline(time.Time{}) // a test's writer has none
 	}
 }
 

@@ -180,3 +180,23 @@ func TestAnOriginThatPausesGetsTheWholeBody(t *testing.T) {
 		}
 	}
 }
+
+// TestAnInterimResponseIsNoDeadline for the final one: an origin that says 102 or 103 may take as long as others.
+func TestAnInterimResponseIsNoDeadline(t *testing.T) {
+	for name, serve := range map[string]func(*testing.T, http.HandlerFunc, ...func(*Settings)) *world{"HTTP/1.1": newWorld, "HTTP/2": newWorldOfHTTP2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(http.StatusEarlyHints)
+					time.Sleep(20 * time.Second)
+				}, func(s *Settings) { s.Idle = 10 * time.Second })
+				if a := s.ask(http.MethodPost, "/a", "body"); a.status != http.StatusOK {
+					t.Errorf("%d %v", a.status, a.err)
+				}
+				if a := s.get("/a"); a.status != http.StatusOK {
+					t.Errorf("GET: %d %v", a.status, a.err)
+				}
+			})
+		})
+	}
+}

@@ -155,6 +155,7 @@ func (c *call) sendInterim(code int, h http.Header) {
 	own := c.w.Header()
 	maps.Copy(own, h)
 	c.w.WriteHeader(code)
+	c.endlessly()
 	for name := range h {
 		delete(own, name)
 	}
