@@ -169,8 +169,11 @@ func (x *Explainer) isPage(path string) bool {
 func (x *Explainer) apiAt(r *http.Request, below string, inside bool) *catalog.API {
 	name, isAPI := strings.CutPrefix(below, "/api/")
 	name, _, _ = strings.Cut(name, "/")
+	if a := x.Catalog.Named(strings.ToLower(r.URL.Hostname())); a != nil {
+		return a
+	}
 	for _, a := range x.Catalog.APIs {
-		if a.HasHost(strings.ToLower(r.URL.Hostname())) || a.Everywhere || inside && isAPI && a.Name == name && len(a.Hosts) == 0 {
+		if a.Everywhere || inside && isAPI && a.Name == name && len(a.Hosts) == 0 {
 			return a
 		}
 	}

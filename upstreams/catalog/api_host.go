@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -52,13 +53,16 @@ func (a *API) ExampleHost() string {
 	return strings.Replace(a.Hosts[0], "*", "www", 1)
 }
 
-// HasHost reports whether one of the API's hosts is a name, which is in lower case.
-func (a *API) HasHost(name string) bool {
-	for _, h := range a.Hosts {
-		below, all := strings.CutPrefix(h, allBelow)
-		if h == name || all && strings.HasSuffix(name, "."+below) {
-			return true
+// Named returns the API that a name in lower case belongs to, or else that with the longest domain that the name is in; nil means none.
+func (c *Catalog) Named(name string) *API {
+	for {
+		if i := slices.IndexFunc(c.APIs, func(a *API) bool { return slices.Contains(a.Hosts, name) }); i >= 0 {
+			return c.APIs[i]
 		}
+		_, domain, ok := strings.Cut(strings.TrimPrefix(name, allBelow), ".")
+		if !ok {
+			return nil
+		}
+		name = allBelow + domain
 	}
-	return false
 }

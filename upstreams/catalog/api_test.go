@@ -66,13 +66,23 @@ func TestSentTo(t *testing.T) {
 	}
 }
 
-func TestHasHost(t *testing.T) {
-	a := &API{Hosts: []string{"example.org", "*.example.org"}}
-	for name, want := range map[string]bool{
-		"example.org": true, "a.example.org": true, "b.a.example.org": true, "badexample.org": false, "example.org.evil.test": false, "*.example.org": true, "": false,
-	} {
-		if a.HasHost(name) != want {
-			t.Errorf("%q: %t, want %t", name, !want, want)
+// TestNamed: the API with the name itself comes first, then that with the longest domain, as the server chooses; in any order of the files.
+func TestNamed(t *testing.T) {
+	all := []*API{{Name: "all", Hosts: []string{"example.org", "*.example.org"}}, {Name: "one", Hosts: []string{"one.example.org"}}, {Name: "below", Hosts: []string{"*.two.example.org"}}}
+	for range all {
+		all = append(all[1:], all[0])
+		c := &Catalog{APIs: all}
+		for name, want := range map[string]string{
+			"example.org": "all", "a.example.org": "all", "b.a.example.org": "all", "badexample.org": "", "example.org.evil.test": "", "": "",
+			"one.example.org": "one", "a.one.example.org": "all", "two.example.org": "all", "a.two.example.org": "below", "b.a.two.example.org": "below",
+		} {
+			got := ""
+			if a := c.Named(name); a != nil {
+				got = a.Name
+			}
+			if got != want {
+				t.Errorf("%q: %q, want %q", name, got, want)
+			}
 		}
 	}
 }
