@@ -139,7 +139,7 @@ func (reason Reason) remedy() words.Text {
 	case VaryByClient:
 		return words.Say("if the field makes no other response, set cache: {ignore_vary: [X-Forwarded-For]} in its file", "如果这个字段不影响响应，请在它的文件中设置 cache: {ignore_vary: [X-Forwarded-For]}")
 	case InManyGroups:
-		return words.Say("if nothing is purged by them, set response: {remove: [Cache-Groups]} in its file", "如果不按组清除，请在它的文件中设置 response: {remove: [Cache-Groups]}")
+		return words.Say("if nothing is purged by group, set response: {remove: [Cache-Groups]} in its file", "如果不按组清除，请在它的文件中设置 response: {remove: [Cache-Groups]}")
 	case TooLarge:
 		return words.Say("set a larger cache: {body: 33554432} in its file, in bytes", "请在它的文件中调大 cache: {body: 33554432}（单位为字节）")
 	}

@@ -135,7 +135,7 @@ func TestOperatorsPurgeAGroup(t *testing.T) {
 		{`Cache-Groups: /a`, http.StatusBadRequest, `expected one string in quotation marks`, false},
 		{`Cache-Groups: "/a", "/b"`, http.StatusBadRequest, `expected one string in quotation marks`, false},
 		{`Cache-Groups: ""`, http.StatusBadRequest, `expected one string in quotation marks`, false},
-		{`Cache-Groups: "/a"|Cache-Tag: x`, http.StatusBadRequest, `and no tag besides`, false},
+		{`Cache-Groups: "/a"|Cache-Tag: x`, http.StatusBadRequest, `, and no tag`, false},
 	} {
 		_, before := mustGet(t, p.public+"/a")
 		mustGet(t, p.public+"/b")

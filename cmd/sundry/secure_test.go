@@ -160,7 +160,7 @@ func TestMistakesInAPair(t *testing.T) {
 		"tls.key: " + broken + ": expected a private key in PEM":                                                  {cert, broken},
 		"tls.cert: " + key + ": expected a certificate in PEM, followed by its chain":                             {key, cert},
 		`tls.cert: "` + filepath.Join(dir, "none.pem") + `": no such file or directory; expected a file`:          {filepath.Join(dir, "none.pem"), key},
-		"tls.cert: expected together with the file of its key":                                                    {cert, `""`},
+		"tls.cert: expected together with the file of its private key":                                            {cert, `""`},
 	} {
 		file := write(t, dir, "sundry.yaml", fmt.Sprintf("builtin: true\ntls:\n  cert: %s\n  key: %s\n%s", pair[0], pair[1], only("ip")))
 		_, _, err := call(t, nil, "serve", "--replay", "--config", file, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
@@ -205,7 +205,7 @@ func TestSettingsOfTLSThatDoNotGoTogether(t *testing.T) {
 		"acme: {hosts: ['*.example.org'], cache: " + dir + "}":  `sundry.yaml:1: acme.hosts: "*.example.org": expected a host name`,
 		"acme: {hosts: [192.0.2.1], cache: " + dir + "}":        `sundry.yaml:1: acme.hosts: "192.0.2.1": expected a host name`,
 		"acme: {directory: 'http://ca.example/dir'}":            `sundry.yaml:1: acme.directory: "http://ca.example/dir": expected an https URL`,
-		"acme: {cache: " + filepath.Join(dir, "a/b") + "}":      "expected a directory in one that exists",
+		"acme: {cache: " + filepath.Join(dir, "a/b") + "}":      "expected a directory, or a new one in a directory that exists",
 		"redirect: ':80'":                                       "sundry.yaml:1: redirect: expected together with tls or acme",
 	} {
 		file := write(t, dir, "sundry.yaml", text)

@@ -235,7 +235,7 @@ func (a *api) purgeByMethod(r *http.Request) (any, error) {
 	if lines := r.Header["Cache-Groups"]; lines != nil {
 		groups := web.GroupsIn(lines)
 		if len(groups) != 1 || groups[0] == "" || of.tag != "" {
-			return nil, badRequest("Cache-Groups: expected one string in quotation marks, such as Cache-Groups: \"news\", and no tag besides", "Cache-Groups：应为一个带双引号的字符串，例如 Cache-Groups: \"news\"，且不能同时给出标签")
+			return nil, badRequest("Cache-Groups: expected one string in quotation marks, such as Cache-Groups: \"news\", and no tag", "Cache-Groups：应为一个带双引号的字符串，例如 Cache-Groups: \"news\"，且不能同时给出标签")
 		}
 		of = selection{group: groups[0]}
 	}

@@ -16,19 +16,19 @@ import (
 
 // Health says how the addresses of an origin are checked.
 type Health struct {
-	Path   string // below that of the address
+	Path   string // below the path of the address
 	Every  time.Duration
 	Expect []int // statuses; nil means 200 to 399
 }
 
-// probeTime limits a check, where Every is longer.
+// probeTime limits a check if Every is longer.
 const probeTime = 5 * time.Second
 
-// Watcher is told of health checks.
+// Watcher receives the results of health checks.
 type Watcher struct {
 	Panics *panics.Catcher
 	Log    *slog.Logger
-	// Observe returns what is told of the checks of a host, as Target.Observe is of requests.
+	// Observe returns the function that is called after each check of a host, as Target.Observe is after each request.
 	Observe func(host string) func(err error, took time.Duration)
 }
 
@@ -43,21 +43,21 @@ func (o *Origin) Watch(w Watcher) {
 	}
 }
 
-// watch checks an address again and again, at times that differ between instances.
+// watch checks an address repeatedly, at times that differ between instances.
 func (o *Origin) watch(ctx context.Context, t *Target, log *slog.Logger, observe func(error, time.Duration)) {
 	defer t.Check.Begin()()
 	for err := jitter.Pause(ctx, o.health.Every/2, 1); err == nil; err = jitter.Pause(ctx, o.health.Every, 0.2) {
 		began := time.Now()
 		failure := o.probe(ctx, t)
 		if ctx.Err() != nil {
-			return // it was given up
+			return // the check was canceled
 		}
 		observe(failure, time.Since(began))
 		switch changed := t.Check.Note(failure); {
 		case changed && failure != nil:
 			log.Warn("health checks fail; the address is asked last", "error", failure)
 		case changed:
-			log.Info("health check succeeded; the address is asked again")
+			log.Info("health check succeeded; the address is no longer asked last")
 		}
 	}
 }

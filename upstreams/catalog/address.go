@@ -10,19 +10,19 @@ import (
 	"sundry/upstreams/host"
 )
 
-// ErrAddress means that a text is no address of an API.
+// ErrAddress means that a text is not the address of an API.
 var ErrAddress = words.NewError("expected the address of an API such as https://api.example.org, http://127.0.0.1:3000/v1, h2c://127.0.0.1:50051 for HTTP/2 without TLS, or unix:/run/app.sock",
 	"应为 API 的地址（冒号和点用半角），例如 https://api.example.org、http://127.0.0.1:3000/v1、不用 TLS 的 HTTP/2 h2c://127.0.0.1:50051，或 unix:/run/app.sock")
 
-// ErrSocket means that a text is no address of an API at a Unix socket.
-var ErrSocket = words.NewError("expected unix: with the absolute path of a socket of up to 107 bytes, and perhaps a colon and the path of the API there, for example unix:/run/app.sock or unix:/run/app.sock:/v1",
+// ErrSocket means that a text that begins with unix: is not the address of an API at a Unix socket.
+var ErrSocket = words.NewError("expected unix: and the absolute path of a socket, of at most 107 bytes; a colon and the path of the API there may follow; for example unix:/run/app.sock or unix:/run/app.sock:/v1",
 	"unix: 后应为套接字的绝对路径，最长 107 字节，还可以接冒号和 API 在其中的路径，例如 unix:/run/app.sock 或 unix:/run/app.sock:/v1")
 
-// CleartextHTTP2 is the scheme of addresses that speak HTTP/2 without TLS, and nothing else.
+// CleartextHTTP2 is the scheme of addresses that speak HTTP/2 without TLS, and no other version of HTTP.
 const CleartextHTTP2 = "h2c"
 
-// ParseAddress reads the address of an API. The host of the URL of a Unix socket is that of host.SocketOf. The error is ErrAddress or
-// ErrSocket.
+// ParseAddress reads the address of an API. For a Unix socket, the host of the URL is host.Socket with the path of the socket. The error is
+// ErrAddress or ErrSocket.
 func ParseAddress(text string) (*url.URL, error) {
 	if rest, ok := strings.CutPrefix(text, host.Socket); ok {
 		return parseSocket(rest)
@@ -34,7 +34,7 @@ func ParseAddress(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// maxSocket is the length of the longest path of a socket in Linux.
+// maxSocket is the length in bytes of the longest path of a socket in Linux.
 const maxSocket = 107
 
 // parseSocket reads the path of a socket and, after a colon, that of an API there.
@@ -51,16 +51,16 @@ func parseSocket(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// socketHost is the Host that an API at a Unix socket is asked for.
+// socketHost is the Host that an API at a Unix socket gets if host is origin.
 const socketHost = "localhost"
 
-// IsLocal reports whether the address is a Unix socket, so that the API runs on this machine.
+// IsLocal reports whether the address is a Unix socket. The API then runs on this machine.
 func (t *Target) IsLocal() bool {
 	_, ok := host.SocketOf(t.URL.Host)
 	return ok
 }
 
-// Address is the address as a file has it.
+// Address returns the address as it is written in a file.
 func (t *Target) Address() string {
 	if t.IsLocal() {
 		return strings.TrimSuffix(t.URL.Host+":"+t.URL.EscapedPath(), ":")
@@ -68,7 +68,7 @@ func (t *Target) Address() string {
 	return t.URL.String()
 }
 
-// At is the address of a path of the API.
+// At returns the address of a path of the API.
 func (t *Target) At(path string) string {
 	if t.IsLocal() {
 		return t.URL.Host + ":" + strings.TrimSuffix(t.URL.EscapedPath(), "/") + path

@@ -31,7 +31,7 @@ type API struct {
 	// Title is the name that people read.
 	Title  words.Text
 	EN, ZH string // "" where the file has no summary
-	// Hosts are names, in lower case, whose whole address space is the API's; *.example.org is all names below example.org.
+	// Hosts are names, in lower case, whose whole address space is the API's; *.example.org means all names below example.org.
 	Hosts []string
 	// Everywhere: so is that of every other name.
 	Everywhere bool
@@ -54,7 +54,7 @@ type API struct {
 	Compress bool
 	// TLS is for connections to https addresses; nil means the usual settings.
 	TLS *tls.Config
-	// Files are those that the API's own names. Their changes are changes of the API.
+	// Files are the files that the API's own file names. If one of them changes, the API has changed.
 	Files []string
 	// Retry are the statuses after which a GET or HEAD is sent once more.
 	Retry []int
@@ -71,17 +71,17 @@ type API struct {
 // Target is an address of an API.
 type Target struct {
 	URL *url.URL
-	// Sent is the Host that it gets; "" means that of each request.
+	// Sent is the Host that the address gets; "" means the Host of each request.
 	Sent string
 	// Host has the breaker; nil: there is none.
 	Host *host.Host
 	// Quota bounds the requests to it; nil: nothing does.
 	Quota *host.Quota
-	// Check has what its health checks have found; nil means that it is not checked.
+	// Check holds the results of its health checks; nil means that it is not checked.
 	Check *host.Check
 }
 
-// Health says how the addresses of an API are checked; Path "" means that they are not.
+// Health says how the addresses of an API are checked; an empty Path means that they are not.
 type Health struct {
 	Path   string
 	Every  time.Duration
@@ -138,7 +138,7 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 		below, all := strings.CutPrefix(h.Value, allBelow)
 		name, err := guard.CheckHost(below)
 		if err != nil {
-			problems.Add(h.Line, "proxy: hosts: expected a name such as weather.example.org, or *.example.org for all below, got %q", h.Value)
+			problems.Add(h.Line, "proxy: hosts: expected a name such as weather.example.org, or *.example.org for all names below example.org, got %q", h.Value)
 		}
 		if all {
 			name = allBelow + name
@@ -161,34 +161,34 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.Rules.Origin = a.origin()
 	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
 	a.Idle, a.Tunnel = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime), cmp.Or(time.Duration(p.Timeouts.Tunnel), tunnelTime)
-	a.Retry, a.Upload = statuses(p.Retry, "retry", http.StatusInternalServerError, "500 to 599, for example [502, 503, 504]", problems), int64(p.Upload.Most)
+	a.Retry, a.Upload = statuses(p.Retry, "retry", http.StatusInternalServerError, "[502, 503, 504]", problems), int64(p.Upload.Most)
 	a.KeepAlive, a.Via = p.Keepalive == nil || *p.Keepalive, p.Via == nil || *p.Via
 }
 
-// statuses reads a list of statuses, of which least is the smallest. allowed says which they are, with an example.
-func statuses(list []declare.Text, key string, least int, allowed string, problems *declare.Problems) (all []int) {
+// statuses reads a list of statuses from least to 599. example is a list of such statuses.
+func statuses(list []declare.Text, key string, least int, example string, problems *declare.Problems) (all []int) {
 	for _, text := range list {
 		status, err := strconv.Atoi(text.Value)
 		if err != nil || status < least || status > 599 {
-			problems.Add(text.Line, "proxy: %s: expected statuses from %s, got %q", key, allowed, text.Value)
+			problems.Add(text.Line, "proxy: %s: expected statuses from %d to 599, for example %s, got %q", key, least, example, text.Value)
 		}
 		all = append(all, status)
 	}
 	return all
 }
 
-// Bounds of the time between two health checks of an address, and what it is by default.
+// The default and the minimum of the time between two health checks of an address.
 const (
 	checkEvery  = 10 * time.Second
 	fastestEach = time.Second
 )
 
-// compile reads how addresses are checked. line is that of the API's name.
+// compile reads how addresses are checked. line is the line of the API's name.
 func (s *healthSpec) compile(line int, problems *declare.Problems) Health {
 	if s.Path.Value == "" && s.Every == 0 && s.Expect == nil {
 		return Health{}
 	}
-	h := Health{Path: s.Path.Value, Every: cmp.Or(time.Duration(s.Every), checkEvery), Expect: statuses(s.Expect, "health: expect", http.StatusOK, "200 to 599, for example [200, 204]", problems)}
+	h := Health{Path: s.Path.Value, Every: cmp.Or(time.Duration(s.Every), checkEvery), Expect: statuses(s.Expect, "health: expect", http.StatusOK, "[200, 204]", problems)}
 	if _, err := url.ParseRequestURI(h.Path); err != nil || !strings.HasPrefix(h.Path, "/") {
 		problems.Add(max(s.Path.Line, line), "proxy: health: path: expected a path of the API that answers quickly, for example /healthz, got %q", h.Path)
 	}
@@ -255,7 +255,7 @@ func (s *webSpec) compile(a *API, line int, problems *declare.Problems) {
 		a.Rules.HeuristicShare = *s.Heuristic
 	}
 	if i := slices.Index(a.Rules.Tags, "Cache-Groups"); i >= 0 { // or it would not be stored with the response
-		problems.Add(s.Tags[i].Line, "proxy: cache: tags: cache groups are purged without this, and clients get them; expected another field than Cache-Groups, such as Cache-Tag")
+		problems.Add(s.Tags[i].Line, "proxy: cache: tags: expected another field than Cache-Groups, such as Cache-Tag; cache groups can be purged without this, and clients get the field")
 	}
 	if s.Tags == nil {
 		a.Rules.Tags = []string{"Cache-Tag", "Surrogate-Key"}

@@ -3,7 +3,6 @@ package catalog
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +15,7 @@ import (
 	"sundry/upstreams/lib/guard"
 )
 
-// compileTLS reads the settings of connections to https addresses, and the files that they name. line is that of the API's name.
+// compileTLS reads the settings of connections to https addresses, and the files that they name. line is the line of the API's name.
 func (a *API) compileTLS(s *tlsSpec, line int, problems *declare.Problems, warnings *[]Mistake) {
 	if *s == (tlsSpec{}) {
 		return
@@ -49,7 +48,7 @@ func (a *API) hasTLS() bool {
 	return false
 }
 
-// compileClientCertificate reads the certificate by which the API knows this service.
+// compileClientCertificate reads the certificate that the API gets from this service.
 func (a *API) compileClientCertificate(s *tlsSpec, problems *declare.Problems) {
 	if (s.Cert.Value == "") != (s.Key.Value == "") {
 		problems.Add(max(s.Cert.Line, s.Key.Line), "proxy: tls: expected both cert and key, for example {cert: client.pem, key: client-key.pem}")
@@ -68,13 +67,13 @@ func (a *API) compileClientCertificate(s *tlsSpec, problems *declare.Problems) {
 	a.TLS.Certificates = []tls.Certificate{pair}
 }
 
-// errNoFile means that a path leads to a directory, a pipe or a device, which might be waited for.
-var errNoFile = errors.New("not a file")
+// errNoFile means that a path leads to a directory, or to a pipe or a device, which may block the read, or that a file exceeds maxPEM.
+var errNoFile = words.NewError("not a regular file of at most 4 MiB", "不是普通文件，或超过 4 MiB")
 
-// maxPEM is the size limit of a file of certificates. The bundles of systems have 250 kB.
+// maxPEM is the size limit in bytes of a PEM file. The bundles of systems have 250 kB.
 const maxPEM = 4 << 20
 
-// readPEM reads a file that the API's own names, relative to the directory of that. ok is false if there is none, or it cannot be read.
+// readPEM reads a PEM file that the API's own file names, relative to its directory. ok is false if none is named, or if it cannot be read.
 func (a *API) readPEM(name declare.Text, key string, problems *declare.Problems) (data []byte, ok bool) {
 	if name.Value == "" {
 		return nil, false
@@ -95,12 +94,12 @@ func (a *API) readPEM(name declare.Text, key string, problems *declare.Problems)
 		return nil, false
 	}
 	a.Files = append(a.Files, path)
-	a.declaration += strconv.FormatUint(xxhash.Sum64(data), 36) // a certificate that is renewed is a change
+	a.declaration += strconv.FormatUint(xxhash.Sum64(data), 36) // a renewed certificate is a change of the API
 	return data, true
 }
 
-// identity tells apart the servers that connections lead to, and the clients that this service is for them. A certificate that is renewed for
-// the same subject makes no other one.
+// identity returns what identifies the server that connections lead to, and this service as its client. A renewed certificate with the same
+// subject and names does not change it.
 func (a *API) identity() string {
 	if a.TLS == nil {
 		return ""

@@ -106,7 +106,11 @@ var chinese = sync.OnceValue(func() map[string]string {
 		// Addresses.
 		"proxy: to: %s, got %q": "proxy: to: %s，而不是%q",
 		"proxy: to: expected the address of an API, for example https://api.example.org":                                                                              "proxy: to: 应为 API 的地址，例如 https://api.example.org",
-		"proxy: %s: expected statuses from %s, got %q":                                                                                                                "proxy: %s: 应为状态码 %s，而不是%q",
+		"proxy: %s: expected statuses from %d to 599, for example %s, got %q":                                                                                         "proxy: %s: 应为 %d 到 599 的状态码，例如 %s，而不是%q",
+		"proxy: hosts: expected a name such as weather.example.org, or *.example.org for all names below example.org, got %q":                                         "proxy: hosts: 应为域名，例如 weather.example.org，或表示其下所有域名的 *.example.org，而不是%q",
+		"proxy: hosts: %s belongs to %s already":                                                                                                                      "proxy: hosts: %s 已属于 %s",
+		"proxy: host: expected origin, caller or a name such as weather.internal, got %q":                                                                             "proxy: host: 应为 origin、caller 或名称，例如 weather.internal，而不是%q",
+		"proxy: cache: tags: expected another field than Cache-Groups, such as Cache-Tag; cache groups can be purged without this, and clients get the field":         "proxy: cache: tags: 应为 Cache-Groups 以外的字段，例如 Cache-Tag；缓存组不用在此声明就能清除，该字段也会传给客户端",
 		"proxy: health: path: expected a path of the API that answers quickly, for example /healthz, got %q":                                                          "proxy: health: path: 应为 API 中很快返回的路径，例如 /healthz，而不是%q",
 		"proxy: health: every: expected at least 1s, got %s":                                                                                                          "proxy: health: every: 不能小于 1s，而这里是 %s",
 		"proxy: tls: expected an address in to that begins with https://":                                                                                             "proxy: tls: to 中应有以 https:// 开头的地址",

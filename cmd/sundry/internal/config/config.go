@@ -27,7 +27,7 @@ type Config struct {
 	Listen, Admin         string
 	TLSCert, TLSKey       string // files of the certificate of the public listener; "" means none
 	ACME                  ACME
-	Redirect              string // address of the plain listener that redirects to HTTPS; "" for none
+	Redirect              string // address of the listener that redirects to HTTPS; "" means none
 	Redis                 string
 	Catalog               string
 	Builtin               bool // false: without the endpoints that come with the program

@@ -162,7 +162,7 @@ func settings() []setting {
 		list(setting{key: "acme.hosts", expected: words.Say("a host name with a domain, without scheme and port", "带域的主机名，不带协议和端口"), example: "api.example.org"}, func(c *Config) *[]string { return &c.ACME.Hosts }, parseHostOfCertificate),
 		single(setting{key: "acme.email", expected: words.Say("an e-mail address", "电子邮件地址"), example: "ops@example.org", empty: true}, func(c *Config) *string { return &c.ACME.Email }, checked(isEmail)),
 		single(setting{key: "acme.directory", expected: words.Say("an https URL", "https 的 URL"), example: "https://acme-staging-v02.api.letsencrypt.org/directory", empty: true}, func(c *Config) *string { return &c.ACME.Directory }, checked(isACMEDirectory)),
-		single(setting{key: "acme.cache", expected: words.Say("a directory in one that exists", "目录，其上级目录须已存在"), example: "/var/lib/sundry/acme", empty: true}, func(c *Config) *string { return &c.ACME.Cache }, checked(isNewDirectory)),
+		single(setting{key: "acme.cache", expected: words.Say("a directory, or a new one in a directory that exists", "目录，不存在时其上级目录须已存在"), example: "/var/lib/sundry/acme", empty: true}, func(c *Config) *string { return &c.ACME.Cache }, checked(isNewDirectory)),
 		single(setting{key: "redirect", expected: words.Say("an address and a port", "地址和端口"), example: ":80", empty: true}, func(c *Config) *string { return &c.Redirect }, checked(isAddress)),
 		single(setting{key: "redis", alias: "SUNDRY_REDIS_URL", secret: true, empty: true}, func(c *Config) *string { return &c.Redis }, parseRedis),
 		single(setting{key: "catalog", expected: words.Say("a directory", "目录"), example: "/etc/sundry/catalog", empty: true}, func(c *Config) *string { return &c.Catalog }, parseDirectory),

@@ -9,19 +9,19 @@ import (
 	"sundry/metrics/words"
 )
 
-// ACME are the settings of certificates that an authority issues.
+// ACME holds the settings for certificates that an authority issues (RFC 8555).
 type ACME struct {
-	Hosts     []string // none means that no certificate is requested
+	Hosts     []string // nil means that no certificate is requested
 	Email     string
 	Directory string // URL; "" means Let's Encrypt
-	Cache     string // directory; "" means that of CertificateDir
+	Cache     string // directory; "" means the default of CertificateDir
 }
 
-// CheckTLS returns an error for settings of TLS that do not go together.
+// CheckTLS returns an error for TLS settings that do not go together.
 func (c *Config) CheckTLS() error {
 	switch a := c.ACME; {
 	case c.TLSCert != "" && c.TLSKey == "":
-		return c.Mistake("tls.cert", words.Say("expected together with the file of its key, such as tls: {cert: fullchain.pem, key: privkey.pem}", "应同时给出私钥文件，例如 tls: {cert: fullchain.pem, key: privkey.pem}"))
+		return c.Mistake("tls.cert", words.Say("expected together with the file of its private key, such as tls: {cert: fullchain.pem, key: privkey.pem}", "应同时给出私钥文件，例如 tls: {cert: fullchain.pem, key: privkey.pem}"))
 	case c.TLSKey != "" && c.TLSCert == "":
 		return c.Mistake("tls.key", words.Say("expected together with the file of the certificate, such as tls: {cert: fullchain.pem, key: privkey.pem}", "应同时给出证书文件，例如 tls: {cert: fullchain.pem, key: privkey.pem}"))
 	case c.TLSCert != "" && len(a.Hosts) > 0:
@@ -47,8 +47,8 @@ func (c *Config) Scheme() string {
 	return "http"
 }
 
-// CertificateDir returns the directory of certificates from an authority: by default that beside the state or the snapshot; "" means
-// that none of them is set.
+// CertificateDir returns the directory for certificates from an authority, by default beside the state or the snapshot; "" means that
+// none of these is set.
 func (c *Config) CertificateDir() string {
 	if beside := cmp.Or(c.State, c.Cache.Snapshot); c.ACME.Cache == "" && beside != "" {
 		return beside + "-acme"
