@@ -53,7 +53,7 @@ func (s *Server) addAPIs(next, before *generation) {
 	}
 }
 
-// watchAPIs begins the health checks of APIs that are served from now on.
+// watchAPIs starts the health checks of APIs that are new or have changed.
 func (s *Server) watchAPIs(before, next *generation) {
 	for name, rt := range next.apis {
 		if before.apis[name] != rt && !s.cfg.Replay {
@@ -62,7 +62,7 @@ func (s *Server) watchAPIs(before, next *generation) {
 	}
 }
 
-// closeAPIs ends health checks and resting connections to the origins of APIs that are no longer served in this way.
+// closeAPIs ends the health checks of APIs that are no longer served in this way, and the idle connections to their origins.
 func closeAPIs(before, next *generation) {
 	for name, rt := range before.apis {
 		if next.apis[name] != rt {
@@ -149,7 +149,7 @@ func (g *generation) apiAt(host, path string, inside bool) *apiRoute {
 	return nil
 }
 
-// apiNamed is the API that a name belongs to, or else the longest domain that the name is in; nil: none.
+// apiNamed returns the API that a name belongs to, or else the API of the longest domain that contains the name; nil means none.
 func (g *generation) apiNamed(name string) *apiRoute {
 	for {
 		if rt := g.hosts[name]; rt != nil || name == "" {

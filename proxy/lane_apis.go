@@ -106,7 +106,7 @@ func (a *apiLane) routed(q *express.Request, trusted bool) (names []string) {
 	return names
 }
 
-// siteOf returns the site of a request.
+// siteOf returns the site of a request (see web.Selector).
 func (a *apiLane) siteOf(h *through.Handler, q *express.Request, trusted bool) string {
 	var proxys web.Fields
 	if trusted {

@@ -35,7 +35,7 @@ type job struct {
 	make        func() ([]byte, time.Duration)
 	created     time.Time // of the entry; of a deletion, up to when
 	replaceable bool
-	lasting     bool // of a mark, kept for ttl also where there was nothing
+	lasting     bool // a mark is stored for ttl even if the key had no value
 	announced   bool // once it is written
 	token       string
 	// release is that of the key's lease, which goes along with the write of an entry.

@@ -266,8 +266,8 @@ func (t *Tier) Delete(key string, created time.Time) {
 }
 
 // Mark is Set for a small value that takes the place of all that was created at that time or before, and is retried until it
-// succeeds. Other instances are told. Redis keeps it for ttl, but where there was nothing only as long as a fill may take, unless
-// lasting is set.
+// succeeds. Other instances are notified. Redis stores it for ttl if lasting is set or the key had a value, and otherwise only as long as
+// a fill may take.
 func (t *Tier) Mark(key string, created time.Time, value []byte, ttl time.Duration, lasting bool) {
 	t.push("", &job{kind: marking, lasting: lasting, cacheKey: key, created: created, announced: true, size: 2 * len(key), make: func() ([]byte, time.Duration) { return value, ttl }})
 }

@@ -28,7 +28,7 @@ type Far interface {
 	// Set writes a value created then, unless there is a newer one, and where it replaces one tells all instances of it: see
 	// Replaced. It never blocks. make is called when it is written; 0: it is not.
 	Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration))
-	// Mark is Set of a small value that must arrive. If nothing was there, it is kept only as long as a fill may take, unless lasting is set.
+	// Mark is Set of a small value that must arrive. Unless lasting is set, a key that had no value stores it only as long as a fill may take.
 	Mark(key string, created time.Time, value []byte, ttl time.Duration, lasting bool)
 }
 

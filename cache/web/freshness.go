@@ -44,7 +44,7 @@ type Rules struct {
 	Ignored, Tags []string
 	// Languages answers with what is stored in a caller's preferred language, where the origin negotiates it.
 	Languages bool
-	// ReduceCodings selects responses by the codings of Accept-Encoding alone that matter: see ReducedCodings.
+	// ReduceCodings selects responses by the ReducedCodings of Accept-Encoding.
 	ReduceCodings bool
 }
 

@@ -13,26 +13,28 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// Cache groups (RFC 9875) are names that an origin gives to its responses in Cache-Groups, and by which Cache-Group-Invalidation in the
-// response to an unsafe request removes them. Each instance has the latest invalidation of each group in memory. A stored response is
-// compared with those of its groups when it is read, so an invalidation costs the same whatever is stored.
+// Cache groups (RFC 9875): an origin names the groups of a response in Cache-Groups. In the response to an unsafe request, it invalidates
+// groups by Cache-Group-Invalidation. Each instance has the latest invalidation of each group in memory. A stored response is compared with
+// the invalidations of its groups when it is read, so an invalidation costs the same whatever is stored.
 //
 // In Redis, an invalidation is a value under a key of its group. Instances receive it as an announcement. Before a response from Redis is
 // used, or one in memory after an outage, the keys of its groups are looked up.
 //
-// What WebDAV removes or moves takes away all below it. That is noted likewise, but not looked up in Redis, where it is forgotten soon.
+// The removal or move of a WebDAV collection invalidates everything below it in the same way. It is not looked up in Redis, which stores it
+// only for a short time.
 
 const (
-	// maxGroups is how many groups a field may name: a response with more of them is not stored, and more are not invalidated at once.
+	// maxGroups limits the groups in a field: a response in more of them is not stored, and a response does not invalidate more of them.
 	maxGroups = 128
-	// groupNumbers bounds the invalidations that are remembered of an API, here and in Redis, whatever names its clients make up: groups
-	// are told apart by a number below it. Two have the same one by chance, and are invalidated together.
+	// groupNumbers limits the invalidations that are remembered of an API, in memory and in Redis, whatever names its clients make up: each
+	// group has a number below it. Groups that have the same number by chance are invalidated together.
 	groupNumbers = 1 << 18
-	// maxGroupPurges bounds those of all APIs. If there were more, all that they may be about is fetched again.
+	// maxGroupPurges limits the invalidations of all APIs. At the limit, they are replaced by the time of the latest one, until which they
+	// apply to all groups and collections.
 	maxGroupPurges = 2 * groupNumbers
-	// maxDepth is how many of the collections in a path are compared with those that were removed.
+	// maxDepth limits the collections of a path that are compared with removed ones.
 	maxDepth = 64
-	// groupTime is how long the lookups of the groups of a response may take before no other one is made.
+	// groupTime limits the lookups of the groups of a response. If they take longer, the response is not used.
 	groupTime = 100 * time.Millisecond
 )
 
@@ -40,13 +42,13 @@ const (
 type groupPurges struct {
 	mu        sync.RWMutex
 	at        map[uint64]time.Time // by groupID
-	latest    time.Time
-	forgotten time.Time
-	changes   atomic.Int64
-	below     atomic.Bool // one of them is of a collection
+	latest    time.Time            // of all
+	forgotten time.Time            // latest one that was discarded at maxGroupPurges
+	changes   atomic.Int64         // number of the times that at has changed
+	below     atomic.Bool          // an invalidation of a collection was recorded
 }
 
-// add notes that a group was invalidated.
+// add records the invalidation of a group.
 func (m *groupPurges) add(id uint64, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,8 +83,8 @@ func (m *groupPurges) last(ids []uint64) time.Time {
 	return last
 }
 
-// GroupsIn returns the names in a field, which is a list of strings (RFC 9875), each once, and at most one more than maxGroups. It returns nil
-// for anything else, as if the field were absent.
+// GroupsIn returns the names in a field that is a list of strings (RFC 9875), each once, and at most one more than maxGroups. It returns
+// nil for any other field, as if it were absent.
 func GroupsIn(lines []string) (names []string) {
 	if len(lines) == 0 {
 		return nil
@@ -111,15 +113,15 @@ func numberOf(name string) uint64 {
 	return h.Sum64()
 }
 
-// groupNumber returns the number of a group.
+// groupNumber returns the number of a group, which is below groupNumbers.
 func groupNumber(name string) uint64 { return numberOf(name) % groupNumbers }
 
-// groupID returns what a group is known by on this instance, or with belowWord a collection.
+// groupID returns the key of a group, or with belowWord of a collection, in groupPurges.
 func (s *Store) groupID(api, word string, number uint64) uint64 {
 	return s.hash(api+word)*groupNumbers + number
 }
 
-// groupKey returns the key of that in Redis. No URI has it, because those have a slash after the name of the API.
+// groupKey returns the key of a group or a collection in Redis. No URI has this key, because URIs have a slash after the name of the API.
 func (s *Store) groupKey(api, word string, number uint64) string {
 	return s.farKey(api) + word + strconv.FormatUint(number, 36)
 }
@@ -129,8 +131,8 @@ const (
 	belowWord = " below "
 )
 
-// PurgeGroups removes what is stored of an API in the groups that Cache-Group-Invalidation names in the response to an unsafe request
-// (RFC 9875, section 3), here and for the other instances. What was requested until then and arrives later is not stored.
+// PurgeGroups invalidates the responses of an API in the groups that Cache-Group-Invalidation names in the response to an unsafe request
+// (RFC 9875, section 3), on all instances. Responses that were requested until then and arrive later are not stored.
 func (s *Store) PurgeGroups(api string, invalidation []string, at time.Time) {
 	names := GroupsIn(invalidation)
 	for _, name := range names[:min(len(names), maxGroups)] {
@@ -142,7 +144,7 @@ func (s *Store) PurgeGroups(api string, invalidation []string, at time.Time) {
 	}
 }
 
-// PurgeBelow removes what is stored below a URI, which a client has removed or replaced, here and on the instances that receive it.
+// PurgeBelow invalidates the responses below a URI that a client has removed or replaced, on this instance and those that are subscribed.
 func (s *Store) PurgeBelow(key string, at time.Time) {
 	api, path, _ := strings.Cut(key, "/")
 	if strings.Contains(path, "?") {
@@ -165,7 +167,7 @@ func (s *Store) noteGroup(api, word string, number uint64, at time.Time) {
 	s.groups.add(s.groupID(api, word, number), monotonic(at))
 }
 
-// heardOfGroup notes an invalidation by another instance if the key is that of a group or a collection.
+// heardOfGroup records an invalidation by another instance. ok is false if the key is not that of a group or a collection.
 func (s *Store) heardOfGroup(key string, created time.Time) (ok bool) {
 	for _, word := range [...]string{groupWord, belowWord} {
 		api, text, ok := strings.Cut(key, word)
@@ -180,7 +182,7 @@ func (s *Store) heardOfGroup(key string, created time.Time) (ok bool) {
 	return false
 }
 
-// learnGroups looks up when the groups of a response were last invalidated. It reports whether all of that is known now.
+// learnGroups looks up in Redis when the groups of a response were last invalidated. It reports whether all lookups succeeded in time.
 func (s *Store) learnGroups(ctx context.Context, key string, o *Object) bool {
 	api, _, _ := strings.Cut(key, "/")
 	for began, i := time.Now(), 0; i < len(o.Groups); i++ {
@@ -196,8 +198,8 @@ func (s *Store) learnGroups(ctx context.Context, key string, o *Object) bool {
 	return true
 }
 
-// GroupsPurged returns when a group of the response, or a collection that it is in, was last invalidated; zero means that this is not
-// known of any.
+// GroupsPurged returns when a group of the response, or a collection that contains it, was last invalidated; zero means that no
+// invalidation is known.
 func (s *Store) GroupsPurged(key string, o *Object) time.Time {
 	api, path, _ := strings.Cut(key, "/")
 	var ids []uint64
@@ -215,7 +217,7 @@ func (s *Store) GroupsPurged(key string, o *Object) time.Time {
 	return s.groups.last(ids)
 }
 
-// collectionNumbers returns the numbers of the collections that a path without its first slash is in.
+// collectionNumbers returns the numbers of the collections that contain a path, which comes without its first slash.
 func collectionNumbers(path string) []uint64 {
 	path, _, _ = strings.Cut(path, "?")
 	h := fnv.New64a()
@@ -231,7 +233,7 @@ func collectionNumbers(path string) []uint64 {
 	return numbers
 }
 
-// outOfGroups reports whether a group of the response, or a collection that it is in, was invalidated since it was requested.
+// outOfGroups reports whether a group of the response, or a collection that contains it, was invalidated since the response was requested.
 func (s *Store) outOfGroups(key string, o *Object) bool {
 	changes := s.groups.changes.Load()
 	if o.inGroups.Load() == changes || len(o.Groups) == 0 && !s.groups.below.Load() {
@@ -244,8 +246,8 @@ func (s *Store) outOfGroups(key string, o *Object) bool {
 	return false
 }
 
-// Heard returns when a purge applies that another instance, or an operator, ordered then: to all that was requested until then, and, since
-// clocks differ, a little later, but not after now. What is purged in vain is fetched once more.
+// Heard returns the time at which a purge applies that another instance, or an operator, ordered at a time by its own clock. It is a little
+// later, because clocks differ, but not after now. A response that is purged in vain is fetched once more.
 func Heard(ordered time.Time) time.Time {
 	at, now := ordered.Add(ClockSkew), time.Now()
 	if at.After(now) {
@@ -254,8 +256,8 @@ func Heard(ordered time.Time) time.Time {
 	return at
 }
 
-// monotonic returns a time with the reading of the monotonic clock: without it, nothing would be stored until a clock that was set back
-// has caught up.
+// monotonic returns a time with a reading of the monotonic clock. Without it, nothing would be stored after this clock is set back, until
+// it catches up.
 func monotonic(t time.Time) time.Time {
 	now := time.Now()
 	return now.Add(t.Sub(now))

@@ -52,11 +52,11 @@ func negotiated(name string, lines []string) (text string, ok bool) {
 	return b.String(), true
 }
 
-// codingField is the request field by which content codings are negotiated.
+// codingField is the request field that negotiates content codings.
 const codingField = "Accept-Encoding"
 
-// ReducedCodings returns the content codings that matter of those that an Accept-Encoding accepts, in one order: origins have others for
-// hardly anybody, and each other value would be another variant. "" means that there are none.
+// ReducedCodings returns which of br, gzip and zstd an Accept-Encoding accepts, in this order; "" means none of them. Hardly any origin has
+// other content codings, and each other value of the field would be another variant.
 func ReducedCodings(lines []string) string {
 	if len(lines) == 0 {
 		return ""

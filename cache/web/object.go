@@ -19,7 +19,7 @@ type Object struct {
 	// Names are the request fields that select it. Selected are the values of those that its request had: normalised, or as a digest.
 	Names    []string
 	Selected map[string]string
-	// Site is that of the request (see Selector): only requests with the same select it.
+	// Site is the site of its request (see Selector). Only requests with the same site select the response.
 	Site string
 	Body []byte
 	// Part is what of the whole the body is; nil: all of it.
@@ -39,7 +39,7 @@ type Object struct {
 	// verified is the outage of which it is known that nothing newer came in it, see Missed; or doubted, or superseded:
 	// there is something newer.
 	verified atomic.Int64
-	// inGroups is up to which of the invalidations of groups it is known that none is about it.
+	// inGroups is the number of changes of groupPurges that are known not to concern the response.
 	inGroups atomic.Int64
 	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.
 	failed atomic.Int64
@@ -256,8 +256,8 @@ func (v Variants) Tagged(tag string, request *Selector) *Object {
 }
 
 // mayGet reports whether an origin may name a variant for a request that does not select it. It must be complete, and have a strong and
-// short ETag: a weak one is often that of each coding. Many origins compare ETags before they choose a coding or write links, so the coding,
-// the site and the fields of routing must be the same.
+// short ETag: a weak one is often that of each coding. Many origins compare ETags before they choose a coding or write links, so the
+// coding, the site and the routing fields must be the same.
 func (s *Selector) mayGet(o *Object) bool {
 	const longest = 200
 	another := func(name string) bool { return (name == codingField || IsRouting(name)) && !s.agrees(o, name) }
@@ -265,11 +265,11 @@ func (s *Selector) mayGet(o *Object) bool {
 		!slices.ContainsFunc(o.Names, another)
 }
 
-// mostSites is how many times as many variants as of one site there are of all.
+// mostSites is the limit for the variants of all sites, in multiples of that for one site.
 const mostSites = 20
 
-// With is the variants with one more, in the place of those that it replaces: at most that many of a site, and at most that many bytes,
-// unless the new one alone has more.
+// With returns the variants with o in the place of those that it replaces. It keeps at most that many of a site, and at most that many
+// bytes unless o alone has more.
 func (v Variants) With(o *Object, most int, bytes int64) Variants {
 	next := Variants{o}
 	for _, old := range v {
@@ -307,8 +307,8 @@ func (v Variants) count(among func(*Object) bool) (n int) {
 	return n
 }
 
-// evict removes, except for the first one, one of some objects: the oldest of the client whose objects among them have the largest size. So
-// no client takes away what others have requested by many requests of its own. There are at least two of them.
+// evict removes one of the objects that among accepts, but never the first object: the oldest object of the client with the largest size in
+// total. So no client evicts the objects of others by many requests of its own. among must accept an object besides the first.
 func (v Variants) evict(among func(*Object) bool, size func(*Object) int) Variants {
 	sizes := map[clients.ID]int{}
 	for _, o := range v {

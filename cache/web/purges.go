@@ -143,11 +143,11 @@ func (s *Store) mayBePurged(key string, o *Object) bool {
 	return s.uris.mayCover(s.hash(key), o)
 }
 
-// PurgedSince reports whether a purge was ordered since then that is about what is stored of a URI, or may be: of what is
-// under way it is not known which tags it has, and of its groups no more than which ones responses had before.
+// PurgedSince reports whether a purge was ordered since then that is about what is stored of a URI, or may be. The tags of a response that
+// is under way are not known yet; its groups are taken to be those of the stored responses.
 func (s *Store) PurgedSince(key string, since time.Time) bool {
 	o := &Object{Response: Response{Requested: since}}
-	before, _ := s.table.GetIfPresent(key) // those that are gone included
+	before, _ := s.table.GetIfPresent(key) // including purged ones
 	changes := s.groups.changes.Load()
 	for _, old := range append(Variants{o}, before...) {
 		if old.inGroups.Load() == changes && !old.Requested.After(since) {

@@ -49,7 +49,7 @@ const (
 	VaryByClient
 	// Disguised means that the request has a field of Vary with _ in the place of -.
 	Disguised
-	// InManyGroups means that the response is in more cache groups than may be.
+	// InManyGroups means that the response is in more cache groups than are allowed.
 	InManyGroups
 	// StatusWithoutLifetime means that responses with this status are stored only if they state their lifetime.
 	StatusWithoutLifetime

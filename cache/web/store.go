@@ -46,7 +46,8 @@ type Store struct {
 // Purge says which objects are gone that were asked for before At.
 type Purge struct {
 	At time.Time
-	// Key is one URI, Prefix all that begin with it, Tag those of them that have it, Group those in that cache group; all empty: everything.
+	// Key is one URI. Prefix is the beginning of URIs, of which Tag and Group select the responses with a tag or in a cache group. If all are
+	// empty, everything is purged.
 	Key, Prefix, Tag, Group string
 	// Soft makes them stale instead: they are validated, and may be served where that fails.
 	Soft bool

@@ -64,8 +64,8 @@ func FieldsOf(request http.Header) Fields { return header(request) }
 type Selector struct {
 	// Client sends the request.
 	Client clients.ID
-	// Site is what the origin is told of the address at which the client reached the API, for example https://example.org; "" means that
-	// it is told nothing. A response may have links there, or be another one at another address.
+	// Site is what the origin is told about the address at which the client reaches the API, for example https://example.org; "" means
+	// nothing. The response may depend on it, for example in its links.
 	Site string
 
 	fields Fields
@@ -106,8 +106,8 @@ func (s *Selector) Selects(o *Object) bool {
 	return s.allows(o) && (len(o.Names) == 0 || s.keyOf(o.Names) == o.selecting)
 }
 
-// allows reports whether the request may get a response that is selected by its fields: not one of another site, not what is fresh by a
-// default alone if it has credentials, and not what was sent to a request without its fields of routing.
+// allows reports whether the request may get a response that is selected by its fields. The response must be of the same site. It must not
+// be fresh by a default alone if the request has credentials. It must be selected by the routing fields that the request has.
 func (s *Selector) allows(o *Object) bool {
 	return o.Site == s.Site && (!o.ByDefault || !s.rules.hasCredentials(s.fields)) && containsAll(o.Names, s.routed)
 }
@@ -139,7 +139,7 @@ func (s *Selector) keyOf(names []string) string {
 }
 
 // selectingKey joins a site and the values of fields. Requests with the same key select the same response. An absent field and an empty
-// one are different. Sites, names and values have no line breaks, and sites have a colon, which names do not.
+// one are different. Sites, names and values contain no line breaks. Sites contain a colon, and names do not.
 func selectingKey(site string, names []string, value func(name string) (text string, ok bool)) string {
 	if len(names) == 0 {
 		return site

@@ -13,8 +13,8 @@ import (
 	"sundry/upstreams/fixtures"
 )
 
-// reachAPIs asks each address of the APIs that were named, or of all, for what its health checks ask for, or its root. Whatever it answers, it is reachable: what
-// an API answers is its own affair. In replay there is no network, and no finding.
+// reachAPIs requests the path of the health checks, or else the root, from each address of the APIs that were named, or of all.
+// Whatever an address answers, it is reachable: what an API answers is its own affair. In replay there is no network, and no finding.
 func (d *doctorCmd) reachAPIs(w *process, l *loaded) (found []fixtures.Finding, err error) {
 	for _, a := range l.set.APIs {
 		if d.Replay || len(d.Subjects) > 0 && !slices.Contains(d.Subjects, a.Name) {

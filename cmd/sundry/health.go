@@ -79,8 +79,8 @@ func probe(ctx context.Context, scheme, listen, path string) error {
 	return nil
 }
 
-// unverified returns the settings of TLS for a listener of this machine. Its certificate is for the public name, which need not
-// lead here, and may come from an authority that only its clients know. Nothing secret is sent.
+// unverified returns a TLS configuration for a listener on this machine that verifies no certificate. The certificate is for the
+// public name, which need not lead here, and may come from an authority that only the clients know. Nothing secret is sent.
 func unverified() *tls.Config { return &tls.Config{InsecureSkipVerify: true} } //nolint:gosec // see above
 
 // reachable is the address at which this machine reaches the listener: where that

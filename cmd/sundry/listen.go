@@ -117,7 +117,7 @@ func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 	}
 }
 
-// listen opens the public address, and that which redirects to HTTPS, unless systemd has opened them already.
+// listen opens the public listener, and the one that redirects to HTTPS, unless systemd has opened them already.
 func (s *server) listen(ctx context.Context) error {
 	sockets := 1
 	if s.config.Redirect != "" {

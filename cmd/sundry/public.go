@@ -25,7 +25,7 @@ type public struct {
 	served   chan struct{} // closed when no more connections are accepted
 }
 
-// newPublic returns the public listener with its server. A nil c means that it speaks no TLS.
+// newPublic returns a listener with its server. A nil c means that it does not speak TLS.
 func newPublic(srv *http.Server, l *listener.Listener, lane *express.Lane, c *secure.Config) *public {
 	p := &public{Server: srv, listener: l, lane: lane, served: make(chan struct{})}
 	srv.ConnState = l.ConnState
@@ -59,7 +59,7 @@ func (p *public) run() error {
 	return nil
 }
 
-// refuse closes the listener, and waits until no more connections are accepted. nil has none.
+// refuse closes the listener, and waits until it accepts no more connections. It does nothing for nil.
 func (p *public) refuse(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -72,7 +72,7 @@ func (p *public) refuse(ctx context.Context) error {
 	return err
 }
 
-// close closes listener and connections. nil has none.
+// close closes the listener and its connections. It does nothing for nil.
 func (p *public) close() error {
 	if p == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"sundry/proxy/secure"
 )
 
-// openPair returns the certificate that the settings name, and open if its files are as they were; nil means that they name none.
+// openPair returns the certificate that the settings name; nil means that they name none. It returns open if the files have not changed.
 func openPair(c *config.Config, open *secure.Pair) (*secure.Pair, error) {
 	if err := c.CheckTLS(); err != nil || c.TLSCert == "" {
 		return nil, misconfigured(err)
@@ -34,7 +34,7 @@ func openPair(c *config.Config, open *secure.Pair) (*secure.Pair, error) {
 	return p, err
 }
 
-// openCertificates reads the certificate that the settings name, or prepares to obtain those of acme.hosts.
+// openCertificates reads the certificate that the settings name, or prepares to obtain the certificates of acme.hosts.
 func (s *server) openCertificates() error {
 	pair, err := openPair(s.config, nil)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *server) openCertificates() error {
 	return nil
 }
 
-// secured returns how the public listener speaks TLS; nil means that it does not.
+// secured returns the TLS configuration of the public listener; nil means that it does not speak TLS.
 func (s *server) secured() *secure.Config {
 	var c *tls.Config
 	switch {
@@ -68,7 +68,7 @@ func (s *server) secured() *secure.Config {
 	return &secure.Config{TLS: c, Track: s.listener.ConnState, Panics: s.panics, Log: s.log}
 }
 
-// listenPlainly opens the listener that redirects to HTTPS, if the settings have one and it is not inherited.
+// listenPlainly opens the listener that redirects to HTTPS, or uses the inherited one, if the settings have one.
 func (s *server) listenPlainly(ctx context.Context, inherited []net.Listener) error {
 	if s.config.Redirect == "" {
 		return nil
@@ -88,7 +88,7 @@ func (s *server) listenPlainly(ctx context.Context, inherited []net.Listener) er
 	return nil
 }
 
-// redirects returns the handler of the plain listener.
+// redirects returns the handler of the listener that redirects to HTTPS.
 func (s *server) redirects() http.Handler {
 	port := strconv.Itoa(portOf(s.listener.Addr().String()))
 	if s.authority != nil {
@@ -97,7 +97,7 @@ func (s *server) redirects() http.Handler {
 	return secure.Redirect(func(host string) bool { return s.pair.Load().Certificate.Leaf.VerifyHostname(host) == nil }, port)
 }
 
-// obtainCertificates obtains those of acme.hosts until ctx ends.
+// obtainCertificates starts to obtain and renew the certificates of acme.hosts, until ctx ends.
 func (s *server) obtainCertificates(ctx context.Context, loops *sync.WaitGroup) {
 	if s.authority == nil {
 		return

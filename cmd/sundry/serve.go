@@ -73,9 +73,9 @@ type server struct {
 	front      *proxy.Server
 	lane       *express.Lane // nil: turned off
 	listener   *listener.Listener
-	plain      *public                     // redirects to HTTPS; nil means that nothing does
+	plain      *public                     // redirects to HTTPS; nil means that there is no such listener
 	pair       atomic.Pointer[secure.Pair] // the certificate from files; nil means that there is none
-	authority  *secure.Authority           // issues the certificates; nil means that none does
+	authority  *secure.Authority           // issues the certificates; nil means that acme.hosts is empty
 	reload     *metrics.Reload
 	replicator *live.Replicator
 	autopilot  *autopilot.Pilot

@@ -70,7 +70,7 @@ type watchedFiles struct {
 	found map[string]os.FileInfo
 	// named returns the files elsewhere that the catalog in force names; nil means none.
 	named func() []string
-	// linked are these, and the files that links of the directories lead to, as they were.
+	// linked are the named files, and the files that links of the directories lead to, as they were.
 	linked map[string]os.FileInfo
 }
 
@@ -166,7 +166,7 @@ func (of *watchedFiles) links() map[string]os.FileInfo {
 	found := map[string]os.FileInfo{}
 	if of.named != nil {
 		for _, path := range of.named() {
-			found[path], _ = os.Stat(path) // nil: it is gone
+			found[path], _ = os.Stat(path) // nil means that the file does not exist
 		}
 	}
 	for dir := range of.directories() {
@@ -231,7 +231,7 @@ func (s *server) filter(w *fsnotify.Watcher, of *watchedFiles, changed chan<- st
 	}
 }
 
-// namedFiles are the files that APIs of the catalog in force name.
+// namedFiles returns the files that the APIs of the catalog in force name.
 func (s *server) namedFiles() (files []string) {
 	for _, a := range s.front.Catalog().APIs {
 		files = append(files, a.Files...)

@@ -42,7 +42,7 @@ type spec struct {
 	env     []string
 	asks    []string // servers that are started before
 	aside   bool     // on the core of the load
-	tls     bool     // with the pair of files that writePair has written
+	tls     bool     // with the certificate and the key of writePair
 }
 
 // specs are all servers by name. Their ports are in their settings in files, too.

@@ -34,7 +34,7 @@ type sourceView struct {
 	Missing string `json:"missing,omitempty"`
 	// QuotaLeft is the share of its rate that is left; nil: it declares none.
 	QuotaLeft *float64 `json:"quota_left,omitempty"`
-	// Out is set for a host of an API whose health checks fail: others are asked first.
+	// Out is set for an address of an API that fails its health checks: others are asked first.
 	Out bool `json:"out,omitempty"`
 	// Drift is how its replies differ from what is known of them.
 	Drift []driftView `json:"drift,omitempty"`

@@ -98,7 +98,7 @@ func (t *teller) tellStoreKey(a *catalog.API, r *http.Request, f *through.Forese
 	}
 }
 
-// selectors are what selects a variant: its site, and request fields.
+// selectors returns what selects a variant: its site, and the names of request fields.
 func selectors(o *web.Object) []string {
 	if o.Site == "" {
 		return o.Names
@@ -106,7 +106,7 @@ func selectors(o *web.Object) []string {
 	return append([]string{"site"}, o.Names...)
 }
 
-// selecting is what selects a variant: its site, and fields with their values, normalised or as a digest.
+// selecting returns what selects a variant: its site, and request fields with their values, normalised or as a digest.
 func selecting(o *web.Object) words.Text {
 	var all []string
 	if o.Site != "" {

@@ -141,8 +141,8 @@ func (l follower) Accept() (net.Conn, error) {
 	return follow(nc), nil
 }
 
-// follow returns a connection whose requests are followed, without empty lines before the first. net/http must get one with TLS
-// as it is, to make the handshake or to speak HTTP/2.
+// follow returns a connection whose requests are followed, without empty lines before the first. A TLS
+// connection is returned as it is if net/http has yet to make the handshake, or speaks HTTP/2 on it.
 func follow(nc net.Conn) net.Conn {
 	if secure := ofHTTP1(nc); secure != nil {
 		return &securedFollowed{&followed{Conn: nc}, over{secure}}

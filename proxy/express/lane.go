@@ -118,8 +118,8 @@ type listener struct {
 	timeouts *timeouts
 }
 
-// Accept implements net.Listener. The lane answers on plain sockets, and above TLS if the handshake has succeeded and the client did
-// not choose HTTP/2.
+// Accept implements net.Listener. The lane answers on plain sockets, and over TLS if the handshake has succeeded and did not choose
+// HTTP/2.
 func (l *listener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 	"net"
 )
 
-// wire is how the lane reads and writes on a connection.
+// wire reads and writes a connection for the lane.
 type wire interface {
 	// serve answers requests until Read must return.
 	serve()
-	// watch implements the Read of one byte while a request is handled: it returns when the client has gone.
+	// watch implements the Read of one byte while a request is handled. It returns when the client has disconnected.
 	watch(p []byte) (int, error)
 	// send writes as much as it can without waiting for the client.
 	send(head, body []byte) (int, error)
 }
 
-// ofHTTP1 returns the connection if its TLS handshake has succeeded and its requests are of HTTP/1.1; nil otherwise.
+// ofHTTP1 returns the TLS connection if its handshake has succeeded and its requests are of HTTP/1.1; nil otherwise.
 func ofHTTP1(nc net.Conn) *tls.Conn {
 	c, ok := nc.(*tls.Conn)
 	if !ok {
@@ -29,7 +29,7 @@ func ofHTTP1(nc net.Conn) *tls.Conn {
 	return c
 }
 
-// over is the TLS below a connection. net/http reads its state for Request.TLS.
+// over is the TLS of a connection. net/http reads its state for Request.TLS.
 type over struct{ tls *tls.Conn }
 
 // ConnectionState returns the state of TLS.
@@ -38,22 +38,22 @@ func (o over) ConnectionState() tls.ConnectionState { return o.tls.ConnectionSta
 // NetConn returns the connection below TLS.
 func (o over) NetConn() net.Conn { return o.tls.NetConn() }
 
-// securedConn is a connection with the lane in the Read above its TLS.
+// securedConn is a TLS connection that the lane serves in Read.
 type securedConn struct {
 	*conn
 	over
 }
 
-// securedFollowed is a connection whose requests are followed above its TLS.
+// securedFollowed is a TLS connection with followed requests.
 type securedFollowed struct {
 	*followed
 	over
 }
 
-// secured reads and writes through TLS.
+// secured implements wire for TLS.
 type secured struct{ conn *conn }
 
-// serve implements wire. The connection is busy only between two reads: closing it ends one.
+// serve implements wire. The connection counts as busy only between two reads, because closing it ends a read.
 func (s secured) serve() {
 	c := s.conn
 	if !c.enter() || c.filled > 0 && !c.begun && c.advance() {
@@ -77,11 +77,12 @@ func (s secured) serve() {
 	}
 }
 
-// maxPending is how much of the requests behind that which is handled is stored. net/http reads with a buffer of this size.
+// maxPending limits the bytes of later requests that watch stores. net/http reads with a buffer of this size.
 const maxPending = 4 << 10
 
-// watch implements wire. It stores what the client sends meanwhile for the next boundary: a client may send its next request before
-// net/http has noticed that the last one is answered. Beyond maxPending, and at the end of a pipeline, net/http reads by itself.
+// watch implements wire. It stores what the client sends meanwhile, for the next boundary between requests: a client may send its next
+// request before net/http has noticed that the last one is answered. Beyond maxPending, and once the client sends no more, net/http reads by
+// itself.
 func (s secured) watch(p []byte) (int, error) {
 	c := s.conn
 	for len(c.pending) < maxPending {
@@ -97,5 +98,5 @@ func (s secured) watch(p []byte) (int, error) {
 	return c.readThrough(p)
 }
 
-// send implements wire: TLS writes all or nothing.
+// send implements wire. It writes nothing, because TLS cannot write without waiting for the client.
 func (secured) send(_, _ []byte) (int, error) { return 0, nil }

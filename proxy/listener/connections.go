@@ -104,7 +104,7 @@ func (c *connections) note(nc net.Conn, state http.ConnState, now time.Time) {
 	defer c.mu.Unlock()
 	switch state {
 	case http.StateNew:
-		if below := belowTLS(nc); below != nil { // which was new when its handshake began
+		if below := belowTLS(nc); below != nil { // it was StateNew when its handshake began
 			c.served.Add(-1)
 			c.remove(c.open[below])
 		}
@@ -205,15 +205,15 @@ func (c *connections) cutAll() {
 	}
 }
 
-// cut closes a connection. One with TLS gets no alert, which may wait for the client for seconds.
+// cut closes a connection at once. It sends no TLS alert, which may wait for the client for seconds.
 func cut(nc net.Conn) {
 	if below := belowTLS(nc); below != nil {
 		nc = below
 	}
-	_ = nc.Close() // the client will notice nothing but the end
+	_ = nc.Close() // the client notices the end of the connection
 }
 
-// belowTLS returns the connection below one with TLS; nil for another.
+// belowTLS returns the connection below a TLS connection; nil for any other connection.
 func belowTLS(nc net.Conn) net.Conn {
 	if secure, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		return secure.NetConn()

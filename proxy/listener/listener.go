@@ -54,7 +54,7 @@ func newListener(client func(peer netip.Addr) clients.ID, reg prometheus.Registe
 	})}
 }
 
-// Another returns a listener that is not open yet. Its connections count together with those of l.
+// Another returns a listener that is not open. Its connections count together with the connections of l.
 func (l *Listener) Another() *Listener {
 	return &Listener{connections: l.connections, failures: l.failures, log: l.log}
 }
@@ -155,7 +155,7 @@ func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
 // Ended is to be called when a connection is closed that a handler has taken over from net/http.
 func (l *Listener) Ended(conn net.Conn) { l.connections.ended(conn) }
 
-// Cut closes all connections at once, those of Another as well.
+// Cut closes all connections at once, including the connections of Another.
 func (l *Listener) Cut() { l.connections.cutAll() }
 
 // Connections returns how many connections are open that net/http serves.

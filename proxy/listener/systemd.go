@@ -12,9 +12,10 @@ import (
 // firstInherited is the descriptor that sd_listen_fds(3) counts from.
 const firstInherited = 3
 
-// Inherited returns the listeners that systemd has opened for this process, as
-// the unit sundry.socket makes it do; none where it has not. The first is the public one. They stay open in
-// systemd during a restart, so that clients wait instead of being refused. The error says that there are more than max.
+// Inherited returns the listeners that systemd has opened for this process, as the
+// unit sundry.socket says; nil means that it has opened none. The first is the public
+// listener. They stay open in systemd during a restart, so that clients wait instead of
+// being refused. More than max listeners are an error.
 func Inherited(getenv func(string) (string, bool), max int) (all []net.Listener, err error) {
 	if pid, _ := getenv("LISTEN_PID"); pid != strconv.Itoa(os.Getpid()) {
 		return nil, nil // none, or meant for the parent process

@@ -40,17 +40,17 @@ type Authority struct {
 	config  ACME
 	manager *autocert.Manager
 	issued  map[string]*atomic.Pointer[tls.Certificate] // by host
-	local   *tls.Certificate
-	ended   atomic.Bool // requests to the authority fail from now on
+	local   *tls.Certificate                            // for localName
+	ended   atomic.Bool                                 // requests to the authority fail from now on
 
 	transport *http.Transport
 }
 
-// localName is the name that the health check asks for.
+// localName is the name that sundry health connects to.
 const localName = "localhost"
 
-// NewAuthority returns an authority without certificates. Challenges are answered if TLSConfig has its Certificate and
-// acme.ALPNProto, and by Challenges on port 80.
+// NewAuthority returns an authority that has no certificates yet. It answers challenges over TLS if TLSConfig has its Certificate and
+// acme.ALPNProto, and over HTTP by Challenges on port 80.
 func NewAuthority(c ACME) (*Authority, error) {
 	if err := os.MkdirAll(c.Cache, 0o700); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func NewAuthority(c ACME) (*Authority, error) {
 	return a, nil
 }
 
-// RoundTrip implements http.RoundTripper, for requests to the authority. They end with Run.
+// RoundTrip implements http.RoundTripper for requests to the authority. They fail once Obtain has returned.
 func (a *Authority) RoundTrip(r *http.Request) (*http.Response, error) {
 	if a.ended.Load() {
 		return nil, context.Canceled
@@ -81,13 +81,13 @@ func (a *Authority) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.transport.RoundTrip(r)
 }
 
-// Errors of handshakes.
+// The errors of handshakes.
 var (
 	errUnknownName = errors.New("the client asks for a name that is not in acme.hosts")
 	errNotIssued   = errors.New("the certificate has not been issued yet")
 )
 
-// Certificate implements tls.Config.GetCertificate. It refuses names that are not of hosts before it does anything else.
+// Certificate implements tls.Config.GetCertificate. It refuses names that are not in Hosts before it does anything else.
 func (a *Authority) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	issued := a.issued[strings.ToLower(hello.ServerName)]
 	switch {
@@ -104,11 +104,11 @@ func (a *Authority) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, e
 	return nil, errNotIssued
 }
 
-// Names reports whether there is a certificate for a host, or will be.
+// Names reports whether a host has a certificate, or will have one.
 func (a *Authority) Names(host string) bool { return a.issued[host] != nil }
 
-// Challenges returns a handler that answers challenges by HTTP for the hosts, and leaves other requests to next. Without it, the
-// authority is asked for challenges by TLS alone.
+// Challenges returns a handler that answers the authority's HTTP challenges for the hosts, and passes other requests to next. Without
+// it, only challenges over TLS are accepted from the authority.
 func (a *Authority) Challenges(next http.Handler) http.Handler {
 	answers := a.manager.HTTPHandler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,9 +128,10 @@ func isToken(s string) bool {
 }
 
 const (
-	// renewedLook is how often a renewed certificate is looked for. It is renewed when a third of its lifetime is left, at least.
+	// renewedLook is how often Obtain looks for a renewed certificate. autocert renews it 30 days before it expires, or when a third of
+	// its lifetime is left if that is later.
 	renewedLook = 5 * time.Minute
-	// Authorities allow few failures: Let's Encrypt five an hour for each host. autocert remembers one for a minute.
+	// Authorities allow few failures: Let's Encrypt five an hour for each host. autocert remembers a failure for a minute.
 	firstRetry = 2 * time.Minute
 	lastRetry  = time.Hour
 	retryShare = 0.1
@@ -170,8 +171,8 @@ type issued struct {
 	err  error
 }
 
-// request returns the certificate of a host. It requests one from the authority if there is none in the cache. autocert heeds no
-// context: request abandons it when ctx ends.
+// request returns the certificate of a host. It requests one from the authority if there is none in the cache. autocert takes no
+// context, so request abandons the call when ctx ends.
 func (a *Authority) request(ctx context.Context, host string) (*tls.Certificate, error) {
 	done := make(chan issued, 1)
 	a.config.Panics.Go(panics.Listener, func() {

@@ -1,5 +1,5 @@
-// Package secure makes the public listener speak TLS. It promises that net/http gets only connections whose handshake has
-// succeeded, that no handshake waits for another, and that a connection counts for its client from its first byte on.
+// Package secure makes the public listener speak TLS. It guarantees that net/http gets only connections with a completed
+// handshake, that no handshake waits for another, and that a connection counts for its client before its handshake.
 package secure
 
 import (
@@ -18,19 +18,19 @@ import (
 	"sundry/metrics/panics"
 )
 
-// handshakeTime limits a handshake, as net/http does where it has 5 s for a header.
+// handshakeTime limits a handshake. net/http would apply its ReadHeaderTimeout, which is 5 s as well.
 const handshakeTime = 5 * time.Second
 
 // Config configures a Listener.
 type Config struct {
 	TLS *tls.Config
-	// Track follows the states of connections, as http.Server.ConnState does. A connection in its handshake is new.
+	// Track receives the states of connections, as http.Server.ConnState does. A connection in its handshake is StateNew.
 	Track  func(net.Conn, http.ConnState)
 	Panics *panics.Catcher
 	Log    *slog.Logger
 }
 
-// Listener accepts connections with TLS. Handshakes run beside each other.
+// Listener accepts TLS connections. Their handshakes run concurrently.
 type Listener struct {
 	net.Listener
 	config   Config
@@ -41,7 +41,7 @@ type Listener struct {
 	cancel   context.CancelFunc
 }
 
-// accepted is what Accept returns.
+// accepted is a result of Accept.
 type accepted struct {
 	conn *tls.Conn
 	err  error
@@ -54,7 +54,7 @@ func Listen(ln net.Listener, c Config) *Listener {
 	return l
 }
 
-// Accept implements net.Listener. Once ln is closed, it still returns the connections whose handshake has begun.
+// Accept implements net.Listener. Once ln is closed, it still returns connections with a handshake that has begun.
 func (l *Listener) Accept() (net.Conn, error) {
 	l.begin.Do(func() { l.config.Panics.Go(panics.Listener, l.run) })
 	a, open := <-l.accepted
@@ -95,7 +95,7 @@ func (l *Listener) run() {
 	}
 }
 
-// deliver reports whether Accept returns a.
+// deliver passes a to Accept. It reports false if the listener is closed first.
 func (l *Listener) deliver(a accepted) bool {
 	select {
 	case l.accepted <- a:
@@ -122,12 +122,12 @@ func (l *Listener) handshake(conn net.Conn) {
 		return
 	}
 	if secured.ConnectionState().NegotiatedProtocol == acme.ALPNProto {
-		return // the certificate was all that the authority wants to see
+		return // the authority wants to see the certificate only
 	}
 	delivered = l.deliver(accepted{conn: secured})
 }
 
-// refuse tells a client that does not speak TLS what is wrong, as net/http does.
+// refuse logs the error of a handshake. A client that does not speak TLS is told what is wrong, as by net/http.
 func (l *Listener) refuse(err error) {
 	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
 		_ = plain.Conn.SetWriteDeadline(time.Now().Add(time.Second))

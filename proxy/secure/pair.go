@@ -10,24 +10,24 @@ import (
 	"sundry/metrics/words"
 )
 
-// Pair is a certificate with its key, as two files hold it.
+// Pair is a certificate with its private key, from two files.
 type Pair struct {
 	Certificate *tls.Certificate
 
-	cert, key []byte
+	cert, key []byte // content of the files
 }
 
 // Mistake is an error in one of the files of a pair.
 type Mistake struct {
-	OfKey bool // in the file of the key; otherwise in that of the certificate
+	OfKey bool // in the file of the key; otherwise in the file of the certificate
 	What  words.Text
 }
 
 // Error implements error.
 func (m Mistake) Error() string { return m.What.EN() }
 
-// ReadPair reads a certificate, followed by its chain, and its key from PEM files. It returns open if that has the same, even if it has
-// expired; nil means that no pair is open. The error is a Mistake.
+// ReadPair reads a certificate, followed by its chain, and its key from PEM files. It returns open if the files have the same
+// content, even if the certificate has expired; a nil open means that no certificate is in force. The error is a Mistake.
 func ReadPair(certFile, keyFile string, open *Pair, now time.Time) (*Pair, error) {
 	p := &Pair{}
 	for file, into := range map[string]*[]byte{certFile: &p.cert, keyFile: &p.key} {
@@ -50,7 +50,7 @@ func ReadPair(certFile, keyFile string, open *Pair, now time.Time) (*Pair, error
 	return p, nil
 }
 
-// mistakeOf returns the mistake that package tls describes.
+// mistakeOf returns the Mistake for an error of package tls.
 func mistakeOf(certFile, keyFile string, err error) Mistake {
 	text := strings.TrimPrefix(err.Error(), "tls: ")
 	switch {

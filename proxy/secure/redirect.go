@@ -24,7 +24,7 @@ func Redirect(names func(host string) bool, port string) http.Handler {
 			host = "[" + host + "]"
 		}
 		target := r.RequestURI
-		if !strings.HasPrefix(target, "/") { // it has a scheme and a host, or is that of CONNECT or OPTIONS
+		if !strings.HasPrefix(target, "/") { // it has a scheme and a host, or is the target of CONNECT or OPTIONS
 			target = "/" + strings.TrimLeft(r.URL.RequestURI(), "/*")
 		}
 		status := http.StatusPermanentRedirect
@@ -35,7 +35,7 @@ func Redirect(names func(host string) bool, port string) http.Handler {
 	})
 }
 
-// hostOf returns the name or address in a Host field, in lower case and without a port and a final dot.
+// hostOf returns the name or address in a Host field, in lower case, without port and final dot.
 func hostOf(field string) string {
 	host, _, err := net.SplitHostPort(field)
 	if err != nil {

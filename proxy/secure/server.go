@@ -16,21 +16,21 @@ func TLSConfig(certificate certificateFunc, protocols ...string) *tls.Config {
 	}
 }
 
-// HTTP2 returns the limits of HTTP/2 connections. All connections together may be as many as the listener admits, so each one is cheap.
+// HTTP2 returns the limits of an HTTP/2 connection. The listener admits many connections, so each must be cheap.
 func HTTP2() *http.HTTP2Config {
 	return &http.HTTP2Config{
-		// RFC 9113 recommends no less than 100, and a page needs no more. net/http ends a connection on which four times as many wait to
-		// begin, so this also limits what a client gains by opening and resetting streams (CVE-2023-44487).
+		// RFC 9113 recommends no less than 100, and a page needs no more. net/http closes a connection with four times as many streams
+		// that wait to begin, so this also limits what a client gains by opening and resetting streams (CVE-2023-44487).
 		MaxConcurrentStreams: 100,
 		// The buffer of a connection is as long as its longest frame, by default up to 1 MiB.
 		MaxReadFrameSize: 16 << 10,
-		// A client may fill the table, and the server then stores it as long as the connection is open.
+		// A client may fill the table, and the server then holds it as long as the connection is open.
 		MaxDecoderHeaderTableSize: 4 << 10,
 		MaxEncoderHeaderTableSize: 4 << 10,
-		// The part of uploads that arrives before the origin takes it.
+		// These bytes of uploads arrive before the origin takes them.
 		MaxReceiveBufferPerConnection: 512 << 10,
 		MaxReceiveBufferPerStream:     256 << 10,
-		// A client that takes nothing for this long has gone, or holds responses in memory on purpose.
+		// A client that reads nothing for this long has disconnected, or holds responses in memory on purpose.
 		WriteByteTimeout: time.Minute,
 	}
 }

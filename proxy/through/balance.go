@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Balance says in which order the addresses of an origin are asked.
+// Balance is the order in which the addresses of an origin are asked.
 type Balance string
 
 // The ways to balance. "" is First.
 const (
 	First      Balance = "first"       // in the order of the file
 	RoundRobin Balance = "round_robin" // in turn
-	Least      Balance = "least"       // first the one with the fewest requests that are not yet answered completely
+	Least      Balance = "least"       // first the one with the fewest requests that are not complete
 )
 
-// load is what is known of an address.
+// load is the state of an address.
 type load struct {
 	out         bool // by its health checks or its breaker
 	outstanding int64
 }
 
-// order returns the indexes of the addresses in the order in which a request is sent to them. turn is the number of the request. Addresses that are
-// out come last: if all are, the checks are more likely wrong than all addresses.
+// order returns the indexes of the addresses in the order in which a request is sent to them. turn is the number of the request. Addresses
+// that are out come last. If all are, the checks are more likely wrong than all addresses.
 func (b Balance) order(turn uint64, addresses []load) []int {
 	order := make([]int, 0, len(addresses))
 	for _, out := range [...]bool{false, true} {
@@ -42,7 +42,7 @@ func (b Balance) order(turn uint64, addresses []load) []int {
 	return order
 }
 
-// rotate moves the first n to the end.
+// rotate moves the first n elements to the end.
 func rotate(all []int, n int) {
 	copy(all, append(slices.Clone(all[n:]), all[:n]...))
 }
@@ -70,7 +70,7 @@ func (o *Origin) inOrder() []Target {
 // isOut reports whether the address is asked only after others.
 func (t *Target) isOut() bool { return t.Check.Out() || t.Host != nil && t.Host.State() == "open" }
 
-// count counts requests that begin, or end if n is negative.
+// count adds n to the outstanding requests: 1 when a request begins, and -1 when it has ended.
 func (t *Target) count(n int64) {
 	if t.outstanding != nil {
 		t.outstanding.Add(n)

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// leastCompressed is the size in bytes of the smallest body that is compressed: smaller ones gain nothing.
+// leastCompressed is the size in bytes of the smallest body that is compressed. Smaller ones do not shrink.
 const leastCompressed = 256
 
-// compress compresses the body of a response, where its type gains by that and the client accepts it by the codings, and says of all such
-// responses that they vary by Accept-Encoding. A strong tag becomes weak: it is that of other bytes (RFC 9110, section 8.8.1).
+// compress compresses the body of a compressible response with gzip if that is one of the codings that the client accepts. In either case, it
+// adds Accept-Encoding to Vary. A strong ETag becomes weak, because the bytes differ (RFC 9110, section 8.8.1).
 func compress(resp *http.Response, method, codings string) {
 	if !isCompressible(resp) {
 		return
@@ -30,7 +30,7 @@ func compress(resp *http.Response, method, codings string) {
 		return
 	}
 	for _, name := range [...]string{"Content-Length", "Accept-Ranges", "Content-Md5", "Digest", "Content-Digest", "Repr-Digest"} {
-		delete(h, name) // of the bytes as they were
+		delete(h, name) // of the uncompressed bytes
 	}
 	h["Content-Encoding"] = []string{"gzip"}
 	if tag := h.Get("Etag"); strings.HasPrefix(tag, `"`) {
@@ -42,7 +42,7 @@ func compress(resp *http.Response, method, codings string) {
 	}
 }
 
-// isCompressible reports whether a response has a body that is not compressed yet and gains by it. Of streams of events each is small.
+// isCompressible reports whether a response has an uncompressed body of a type that shrinks. Event streams are not: each event is small.
 func isCompressible(resp *http.Response) bool {
 	h := resp.Header
 	switch status := resp.StatusCode; {
@@ -65,10 +65,10 @@ func isCompressible(resp *http.Response) bool {
 	}, kind)
 }
 
-// compressed is a body that is compressed while it is read. What has come is passed on before more is waited for, and nothing of the
-// compression stays in memory until then: a slow client takes no more of it than without.
+// compressed is a body that is compressed while it is read. Bytes that have arrived are passed on before Read waits for more. The compression
+// keeps no state in memory meanwhile, so a slow client takes no more memory than without it.
 type compressed struct {
-	io.ReadCloser // as it is
+	io.ReadCloser // uncompressed
 	writer        *gzip.Writer
 	out           bytes.Buffer
 	chunk         []byte
@@ -77,7 +77,7 @@ type compressed struct {
 
 func newCompressed(body io.ReadCloser) *compressed {
 	c := &compressed{ReadCloser: body}
-	c.writer, _ = gzip.NewWriterLevel(&c.out, gzip.StatelessCompression) // a level that there is
+	c.writer, _ = gzip.NewWriterLevel(&c.out, gzip.StatelessCompression) // fails only for an unknown level
 	return c
 }
 
@@ -92,7 +92,7 @@ func (c *compressed) Read(p []byte) (int, error) {
 	return c.out.Read(p)
 }
 
-// fill reads once from the body. A buffer takes all that is written.
+// fill reads once from the body, and compresses what it gets. Writing to a buffer cannot fail.
 func (c *compressed) fill() {
 	if c.chunk == nil {
 		c.chunk = make([]byte, 32<<10)

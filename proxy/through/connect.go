@@ -26,7 +26,7 @@ func within(limit time.Duration, dial dialFunc) dialFunc {
 	}
 }
 
-// toSocket connects to the Unix socket that an address of net/http has as its host.
+// toSocket returns a dialFunc that connects to a Unix socket if the host of the address names one.
 func toSocket(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		name, _, _ := net.SplitHostPort(address) // net/http has joined it

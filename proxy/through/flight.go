@@ -23,7 +23,8 @@ type flight struct {
 	kept    bool // it goes on without readers
 }
 
-// flightKey says what a flight is for: a URI, a site, a part, and for one caller alone, or those who have credentials.
+// flightKey is the key of a flight: its URI, site and part, the client if it is for one client alone, and whether it is for requests with
+// credentials.
 type flightKey struct {
 	key, site, ranged, ifRange, caller string
 	credentials                        bool
@@ -90,7 +91,7 @@ func (f *flight) spool() *web.Spool {
 	}
 }
 
-// object returns the response without its body. nil means that the header has not arrived, or that none will.
+// object returns the response without its body; nil means that the header has not arrived, or will not.
 func (f *flight) object() *web.Object {
 	select {
 	case <-f.head:

@@ -26,7 +26,7 @@ type Foreseen struct {
 	Unstored words.Text
 }
 
-// Foresee says what Serve would do with a GET. One without a Host is taken for one with that of the newest stored response.
+// Foresee says what Serve would do with a GET. A request without a Host is taken to be at the site of the newest stored response.
 func (h *Handler) Foresee(r *http.Request) Foreseen {
 	passed := upgradeOf(r) != nil || web.Preconditions(r.Header)
 	_, trusted := h.Client(r)

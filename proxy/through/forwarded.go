@@ -9,9 +9,9 @@ import (
 	"sundry/cache/web"
 )
 
-// heard is a request with the fields that go on to the origin, and by which its answer is stored: without those of its
-// connection, and without what others than trusted proxies say of where it comes from, or for what it was before: an origin
-// might believe it, and its answer is for all.
+// heard returns the request with the fields that are passed on to the origin and that select its response. It has no connection fields. Unless
+// it came through a trusted proxy, it has no fields that say where it comes from, or what it was before: an origin might believe them, and
+// its response is for all clients.
 func (h *Handler) heard(r *http.Request, trusted bool) *http.Request {
 	leftOut := func(name string, _ []string) bool { return !IsHeard(name, trusted) || isDisguised(name) }
 	if !web.HasConnectionFields(r.Header) && !hasField(r.Header, leftOut) {
@@ -33,7 +33,8 @@ func hasField(h http.Header, which func(name string, lines []string) bool) bool 
 	return false
 }
 
-// IsHeard reports whether a request field of web.Routing goes on to the origin, and so selects a response.
+// IsHeard reports whether a request field is passed on to the origin, and so may select a response. trusted means that the request came
+// through a trusted proxy.
 func IsHeard(name string, trusted bool) bool { return trusted || !isProxys(name) }
 
 // isProxys reports whether a request field is one that proxies set.
@@ -48,13 +49,13 @@ var addressFields = [...]string{
 	"X-Azure-Clientip", "X-Azure-Socketip", "X-Proxyuser-Ip", "X-Appengine-User-Ip", "X-Envoy-External-Address",
 }
 
-// isDisguised reports whether a field may be taken for such a one: trusted proxies send none like it.
+// isDisguised reports whether an origin may take a field, spelled with underscores, for a field of proxies. Trusted proxies send none of these.
 func isDisguised(name string) bool {
 	plain, ok := web.Undisguised(name)
 	return ok && (isProxys(plain) || web.IsRouting(plain))
 }
 
-// forwarded is the header that goes on to the origin, of a request that is heard, with where it came through.
+// forwarded returns the header for the origin: that of the request, with Via, the site, and the other fields that this service adds.
 func (c *call) forwarded() http.Header {
 	caller, h := c.r, c.r.Header.Clone()
 	if _, ok := h["User-Agent"]; !ok {
@@ -81,7 +82,7 @@ func (c *call) forwarded() http.Header {
 	return h
 }
 
-// via is what this service calls itself in Via.
+// via is the name of this service in Via.
 const via = "sundry"
 
 // addVia adds this service to the Via of a message that it received in a version of HTTP.

@@ -59,7 +59,7 @@ type Settings struct {
 	Most int64
 	// Upload is the size in bytes of the largest body of a request; 0 means no limit.
 	Upload int64
-	// Compress compresses responses that come without a content coding, for clients that accept gzip.
+	// Compress compresses responses without a content coding for clients that accept gzip.
 	Compress bool
 	// Idle is how long a body may stand still, of a request or of a response.
 	Idle time.Duration
@@ -178,7 +178,7 @@ type call struct {
 	w      recorder
 	r      *http.Request
 	client clients.ID
-	// trusted reports whether the request came through a proxy that is trusted.
+	// trusted is set if the request came through a trusted proxy.
 	trusted bool
 	// upgrade are the protocols that the client offers to change to; nil means none.
 	upgrade []string
@@ -452,7 +452,7 @@ func (c *call) mayHave(a *answer) bool {
 	return a.object.Judge(&c.q.Directives, c.began) == web.Reuse
 }
 
-// outOfGroups reports whether a cache group of the response was invalidated after it was requested and before this request came.
+// outOfGroups reports whether a cache group of the response was invalidated after the response was requested and before this request came.
 func (c *call) outOfGroups(o *web.Object) bool {
 	at := c.store.GroupsPurged(c.key, o)
 	return !o.Requested.After(at) && !at.After(c.began)
@@ -463,7 +463,7 @@ func (c *call) selected() *web.Object {
 	return c.store.Get(c.key).Of(&c.Rules).Select(&c.selector, c.Rules.Languages)
 }
 
-// isPurged reports whether what a flight is for was purged since it began.
+// isPurged reports whether the response of a flight was purged since the flight began.
 func (c *call) isPurged(f *flight) bool {
 	o := f.object()
 	return c.store.PurgedSince(c.key, f.began) || o != nil && c.outOfGroups(o)

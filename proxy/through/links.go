@@ -45,7 +45,7 @@ func (h *Handler) reference(text string, asked *Target) string {
 		if !asked.isCallers(full) {
 			return text
 		}
-		place = full.Scheme + "://" + full.Host // for example the one with TLS, which the caller is to use
+		place = full.Scheme + "://" + full.Host // for example with https, which the client is to use
 	}
 	path, ok := asked.below(cmp.Or(u.EscapedPath(), "/"))
 	if ok && h.Prefix != "" && strings.HasPrefix(path, h.Prefix+"/") {

@@ -20,7 +20,7 @@ type Origin struct {
 	seed    maphash.Seed
 	transports
 	balance    Balance
-	isBalanced bool // the order of the addresses may change
+	isBalanced bool // the order of the addresses may differ from that of targets
 	turn       atomic.Uint64
 	health     Health
 	checking   context.Context //nolint:containedctx // ends with Close
@@ -30,25 +30,25 @@ type Origin struct {
 // Target is an address of an origin.
 type Target struct {
 	URL *url.URL
-	// HTTP2 is set for an http URL that speaks HTTP/2 without TLS, and nothing else.
+	// HTTP2 is set if the address of an http URL speaks HTTP/2 without TLS, and no other version.
 	HTTP2 bool
-	// Sent is the Host that it is asked for; "" means that of each request.
+	// Sent is the Host that the address gets; "" means the Host of each request.
 	Sent string
 	// Host has its breaker; nil: there is none.
 	Host *host.Host
 	// Quota bounds the requests to it; nil: nothing does.
 	Quota *host.Quota
-	// Check has what its health checks have found; nil means that it has none.
+	// Check holds the results of its health checks; nil means that it is not checked.
 	Check *host.Check
-	// outstanding counts the requests until their responses have ended; nil means that nobody needs to know.
+	// outstanding is the number of requests until their responses have ended; nil means that they are not counted.
 	outstanding *atomic.Int64
 	// Observe is told of each request to it: why it was not answered, or a StatusError, and how long it took until then or until the head of
 	// the answer; nil: nobody is.
 	Observe func(err error, took time.Duration)
-	caller  bool // Sent is the Host of a request
+	caller  bool // Sent is the Host of the client's request
 }
 
-// NewOrigin serves from these addresses. dial connects to one.
+// NewOrigin returns the origin with these addresses. dial connects to one.
 func NewOrigin(targets []Target, b Balance, health Health, c Connections, dial dialFunc) *Origin {
 	o := &Origin{targets: targets, seed: maphash.MakeSeed(), transports: newTransports(&c, dial), balance: b, isBalanced: b != First && b != "", health: health}
 	o.checking, o.stop = context.WithCancel(context.Background())
@@ -61,7 +61,7 @@ func NewOrigin(targets []Target, b Balance, health Health, c Connections, dial d
 	return o
 }
 
-// Close ends the checks, and the connections that rest.
+// Close ends the health checks, and closes idle connections.
 func (o *Origin) Close() {
 	o.stop()
 	o.transports.Close()
@@ -105,7 +105,7 @@ func (t *Target) below(path string) (rest string, ok bool) {
 	return rest, true
 }
 
-// own returns the Host that the address has for itself: a socket has none.
+// own returns the Host of the address itself, which is localhost for a Unix socket.
 func (t *Target) own() string {
 	if _, ok := host.SocketOf(t.URL.Host); ok {
 		return "localhost"
@@ -118,7 +118,7 @@ func (t *Target) isAt(u *url.URL) bool {
 	return u.Scheme == t.URL.Scheme && (strings.EqualFold(t.URL.Host, u.Host) || strings.EqualFold(t.Sent, u.Host))
 }
 
-// isCallers reports whether a URL is at the Host by which the caller has reached the API, and which the origin got.
+// isCallers reports whether a URL has the Host by which the client has reached the API, if the origin got that Host.
 func (t *Target) isCallers(u *url.URL) bool {
 	return t.caller && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(t.Sent, u.Host)
 }

@@ -88,7 +88,7 @@ func (c *call) passOn(resp *http.Response, got *web.Response, status web.CacheSt
 	defer spool.Close(errCallerGone)
 	receive := func() { spool.Close(c.copyBody(spool, resp, keep, cancel)) }
 	if resp.ContentLength == 0 {
-		receive() // at once, so that the header ends the response: in gRPC, it holds the status then
+		receive() // before the header, which then ends the response: in gRPC, it holds the status
 	} else {
 		c.panics.Go(panics.Request, receive)
 	}
@@ -161,8 +161,13 @@ func (c *call) sendInterim(code int, h http.Header) {
 	}
 }
 
-// invalidate makes what is stored for the target unusable, and for the URIs of the same host that the answer names (RFC
-// 9111, section 4.4), or a COPY or MOVE leads to (RFC 4918), what was below these, and the cache groups that the answer names. A response that was asked for before is not stored any more.
+// invalidate purges the stored responses that a request has changed, according to its response:
+//
+//   - the responses of its URI, and of the URIs of the same host that the response names (RFC 9111, section 4.4);
+//   - the destination of a COPY or MOVE, and what is below a collection that was removed, moved or replaced (RFC 4918);
+//   - the cache groups that the response names (RFC 9875).
+//
+// Responses that were requested before are not stored any more.
 func (c *call) invalidate(got *web.Response) {
 	c.store.Purge(web.Purge{At: got.Received, Key: c.key})
 	for _, uri := range [...]string{got.Header.Get("Location"), got.Header.Get("Content-Location"), c.destination()} {

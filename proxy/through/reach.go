@@ -163,7 +163,7 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	return resp, err
 }
 
-// slow returns what a response that does not begin in time says about its host. If there is no other address, slow URLs must not keep clients
+// slow returns the health of a host that did not begin its response in time. If there is no other address, slow URLs must not keep clients
 // from all other URLs.
 func (c *call) slow() host.Health {
 	if len(c.origin.targets) == 1 {
@@ -191,7 +191,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 	}
 	transport := c.origin.transportOf(&target)
 	if isGRPC(r.Header) {
-		r.Header["Te"] = []string{"trailers"} // or its servers take this service for a proxy that loses trailers
+		r.Header["Te"] = []string{"trailers"} // or gRPC servers take this service for a proxy that loses trailers
 	}
 	switch {
 	case target.HTTP2:
@@ -220,7 +220,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 	return resp, nil
 }
 
-// isGRPC reports whether a request is a call of gRPC, which is HTTP/2 with trailers.
+// isGRPC reports whether a request is a gRPC call, which is HTTP/2 with trailers.
 func isGRPC(h http.Header) bool {
 	rest, ok := strings.CutPrefix(h.Get("Content-Type"), "application/grpc")
 	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
@@ -252,7 +252,7 @@ func notConnected(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// nothingListens reports whether a connection was refused, or there is no such Unix socket: an application removes its own when it ends.
+// nothingListens reports whether a connection was refused, or the Unix socket does not exist. An application removes its socket when it ends.
 func nothingListens(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
 }

@@ -254,7 +254,7 @@ func (c *call) sendTrailer(a *answer) {
 	if a.trailer == nil || len(*a.trailer) == 0 {
 		return
 	}
-	_ = http.NewResponseController(&c.w).Flush() // or a body without bytes gets a length in HTTP/1.1, behind which there is no trailer
+	_ = http.NewResponseController(&c.w).Flush() // or an empty body gets a Content-Length in HTTP/1.1, and no trailer can follow
 	changed := a.trailer.Clone()
 	cleanTrailer(changed)
 	c.Response(changed)

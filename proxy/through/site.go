@@ -12,13 +12,13 @@ import (
 	"sundry/proxy/uri"
 )
 
-// site is the address at which a client has reached the API, as far as proxies that are trusted, or else the connection, tell it.
+// site is the address at which a client has reached the API, according to a trusted proxy or else to the connection.
 type site struct {
 	scheme, host string
 }
 
-// siteOf returns the site of a request with a Host, over TLS if it is secure. proxys are the fields of a trusted proxy; nil means that
-// none has sent the request.
+// siteOf returns the site of a request with a Host. secure means that the request came over TLS. proxys are the fields of a trusted proxy; nil
+// means that the request did not come through one.
 func siteOf(host string, secure bool, proxys web.Fields) site {
 	s := site{"http", host}
 	if secure {
@@ -47,7 +47,7 @@ func first(lines []string) string {
 	return strings.TrimSpace(member)
 }
 
-// toldIn reads an element of Forwarded (RFC 7239, section 4).
+// toldIn returns the site in an element of Forwarded (RFC 7239, section 4).
 func toldIn(element string) (s site) {
 	for pair := range strings.SplitSeq(element, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
@@ -62,10 +62,10 @@ func toldIn(element string) (s site) {
 	return s
 }
 
-// tells says what the origin is told of sites.
+// tells says which parts of a site the origin is told.
 type tells struct{ host, scheme bool }
 
-// tellsOf reads it from the settings: a file may have the fields removed, or set them itself.
+// tellsOf returns the tells of an origin. The file of an API may remove the fields, or set them itself.
 func tellsOf(s *Settings, origin *Origin) tells {
 	sent := func(name string) bool { return !slices.Contains(s.Rules.Replaced, name) }
 	t := tells{host: sent("Forwarded") || sent("X-Forwarded-Host"), scheme: sent("Forwarded") || sent("X-Forwarded-Proto")}
@@ -75,9 +75,9 @@ func tellsOf(s *Settings, origin *Origin) tells {
 	return t
 }
 
-// Site returns what selects a response of the requests with a Host, over TLS if they are secure (see web.Selector): all that the origin is
-// told of the address at which the client has reached the API, or clients of another address would get links to there. proxys are the
-// fields of a trusted proxy; nil means that none has sent the request.
+// Site returns the site of a request with a Host for web.Selector. It has everything that the origin is told about the address at which the
+// client has reached the API. Otherwise, clients of another address would get links to this one. secure means that the request came over
+// TLS. proxys are the fields of a trusted proxy; nil means that the request did not come through one.
 func (h *Handler) Site(host string, secure bool, proxys web.Fields) string {
 	s := siteOf(host, secure, proxys)
 	switch {
@@ -91,7 +91,7 @@ func (h *Handler) Site(host string, secure bool, proxys web.Fields) string {
 	return s.scheme + "://" + s.host + " " + host
 }
 
-// siteOf is Site for a request with the fields that are heard.
+// siteOf returns the Site of a request, which has the fields that heard leaves.
 func (h *Handler) siteOf(r *http.Request, trusted bool) string {
 	return h.Site(r.Host, r.TLS != nil, proxysOf(r, trusted))
 }
@@ -103,7 +103,7 @@ func proxysOf(r *http.Request, trusted bool) web.Fields {
 	return web.FieldsOf(r.Header)
 }
 
-// tellSite adds where the request comes from, and the site, to the fields that go on to the origin.
+// tellSite adds the address of the client, and the site, to the fields for the origin.
 func (c *call) tellSite(h http.Header) {
 	hops := members(h["X-Forwarded-For"])
 	if len(hops) == 0 {
@@ -126,7 +126,7 @@ func (c *call) tellSite(h http.Header) {
 	h["Forwarded"] = []string{forwardedOf(hops[max(0, len(hops)-mostHops):], s)}
 }
 
-// mostHops is how many hops Forwarded has, the last ones.
+// mostHops limits the hops in Forwarded to the last ones.
 const mostHops = 20
 
 func members(lines []string) (all []string) {
@@ -138,7 +138,7 @@ func members(lines []string) (all []string) {
 	return all
 }
 
-// hopsOf returns the nodes that the elements of Forwarded name by for.
+// hopsOf returns the nodes that the elements of Forwarded have in their for parameter.
 func hopsOf(lines []string) (hops []string) {
 	for _, element := range members(lines) {
 		for pair := range strings.SplitSeq(element, ";") {
@@ -150,7 +150,7 @@ func hopsOf(lines []string) (hops []string) {
 	return hops
 }
 
-// forwardedOf writes the field Forwarded: an element for each hop, the first of which has the site.
+// forwardedOf returns the value of Forwarded: an element for each hop. The first element has the site.
 func forwardedOf(hops []string, s site) string {
 	if len(hops) == 0 {
 		hops = []string{""} // unknown
@@ -172,7 +172,7 @@ func forwardedOf(hops []string, s site) string {
 	return b.String()
 }
 
-// node writes an address, with or without its port, as one of Forwarded (RFC 7239, section 6).
+// node returns an address, with or without a port, as a node of Forwarded (RFC 7239, section 6).
 func node(hop string) string {
 	address, err := netip.ParseAddr(strings.Trim(hop, "[]"))
 	if withPort, portErr := netip.ParseAddrPort(hop); portErr == nil {

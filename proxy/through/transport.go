@@ -23,17 +23,17 @@ type Connections struct {
 // transports hold the connections to an origin.
 type transports struct {
 	transport *http.Transport
-	brief     *http.Transport // is for requests that cannot be repeated
+	brief     *http.Transport // for requests that cannot be repeated
 	upgrade   *http.Transport // for requests that change the protocol, which HTTP/2 cannot
 	cleartext *http.Transport // for HTTP/2 without TLS
 }
 
-// briefly is how long a connection rests that such requests go by. Origins close theirs after 2 s (gunicorn), or 5 s (Node, Apache): what
-// is on its way then is lost, and net/http repeats only what changes nothing and has no body.
+// briefly is the idle timeout of connections for such requests. Origins close theirs after 2 s (gunicorn), or 5 s (Node, Apache). A request
+// on its way is then lost, and net/http repeats only requests that change nothing and have no body.
 const briefly = time.Second
 
-// expectTime is how long an origin has to say whether it wants the body of a request whose client waits for that (RFC 9110, section 10.1.1). Then it
-// is one that does not know the field.
+// expectTime limits the wait for an origin to say whether it wants the body of a request with Expect (RFC 9110, section 10.1.1). After it, the
+// origin is taken not to know the field.
 const expectTime = time.Second
 
 func newTransports(c *Connections, dial dialFunc) transports {
@@ -59,13 +59,13 @@ func newTransports(c *Connections, dial dialFunc) transports {
 		return transport
 	}
 	t := transports{transport: resting(time.Minute, true), brief: resting(briefly, true), upgrade: resting(briefly, false), cleartext: resting(time.Minute, true)}
-	t.cleartext.DialContext = dial // the filter is of HTTP/1.1
+	t.cleartext.DialContext = dial // the header filter is for HTTP/1.1
 	t.cleartext.Protocols = new(http.Protocols)
 	t.cleartext.Protocols.SetUnencryptedHTTP2(true)
 	return t
 }
 
-// transportOf returns what carries a request that can be repeated.
+// transportOf returns the transport for requests to an address that can be repeated.
 func (t *transports) transportOf(target *Target) *http.Transport {
 	if target.HTTP2 {
 		return t.cleartext
@@ -73,7 +73,7 @@ func (t *transports) transportOf(target *Target) *http.Transport {
 	return t.transport
 }
 
-// Close ends the connections that rest.
+// Close closes idle connections.
 func (t *transports) Close() {
 	for _, one := range [...]*http.Transport{t.transport, t.brief, t.upgrade, t.cleartext} {
 		one.CloseIdleConnections()

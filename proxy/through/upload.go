@@ -39,13 +39,13 @@ type upload struct {
 	// streams is set for a body that may depend on the response, as in a conversation; answered, once that has begun.
 	streams  bool
 	answered atomic.Bool
-	touched  atomic.Bool // something was read, before which net/http sends the 100 that a client may wait for
+	touched  atomic.Bool // a read has begun, at which net/http sends the 100 that a client may wait for
 	mu       sync.Mutex
-	over     bool   // the handler returns, and its response writer must not be used any more
+	over     bool   // the handler returns; its response writer must not be used any more
 	release  func() // gives the memory back; it may be called more than once
 }
 
-// receiveBody reads the beginning of the body, if there is one, and makes the request one with the rest. The caller calls end.
+// receiveBody reads the beginning of the body, if there is one, and makes the request one with the rest. The caller must call end.
 // The error is ErrSlowUpload, an *http.MaxBytesError, or another of net/http.
 func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	control := http.NewResponseController(&c.w)
@@ -83,8 +83,8 @@ func (c *call) receiveBody(ctx context.Context) (*upload, error) {
 	return u, nil
 }
 
-// expects reports whether the client sends the body only if it is wanted: the origin says so with 100, which makes its transport read the body, or
-// with its response.
+// expects reports whether the client sends the body only if the origin wants it. The origin says so with 100, at which its transport reads the
+// body, or refuses with its response.
 func (c *call) expects() bool {
 	return c.r.ProtoAtLeast(1, 1) && httpguts.HeaderValuesContainsToken(c.r.Header["Expect"], "100-continue")
 }
@@ -111,7 +111,7 @@ func (u *upload) arrive(p []byte) (n int, err error) {
 	u.touched.Store(true)
 	left := u.pace.left()
 	if u.streams && u.answered.Load() {
-		left = u.pace.idle // the client may have nothing to say, and takes no place of those that wait any more
+		left = u.pace.idle // the client may have nothing to say, and does not count among the waiting requests any more
 	}
 	if left <= 0 {
 		u.slow.Store(true)
@@ -147,7 +147,7 @@ func (u *upload) expire(at time.Time) (ok bool) {
 	return !u.over
 }
 
-// end is called before the handler returns.
+// end must be called before the handler returns. It gives the memory back.
 func (u *upload) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -192,7 +192,8 @@ const (
 )
 
 // drain reads the rest of the body, behind which the next request on the connection begins. net/http would read it after it has stopped
-// to watch the connection, and watch it again at the end of the body, where it panics at the next request. In HTTP/2, nothing lies behind it, and nothing at all where the client still waits for 100.
+// to watch the connection, and watch it again at the end of the body, where it panics at the next request. It reads nothing in HTTP/2, where
+// each request has a stream, nor if the client still waits for 100.
 func (u *upload) drain(version int) {
 	if u.whole || u.ended.Load() || version > 1 || !u.touched.Load() {
 		return

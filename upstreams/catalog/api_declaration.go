@@ -27,11 +27,11 @@ type apiSpec struct {
 
 // proxySpec says where an API is, and what is different from what HTTP says by itself.
 type proxySpec struct {
-	// To is the API's address, or several in their order: the next one is asked where no connection can be made to one. HTTP/2 without TLS, as for gRPC, is h2c://127.0.0.1:50051; a Unix socket is unix:/run/app.sock, or unix:/run/app.sock:/v1 with the path of the API.
+	// To is the API's address, or several: the next one is asked if one cannot be connected to. h2c://127.0.0.1:50051 is HTTP/2 in cleartext, as for gRPC; unix:/run/app.sock is a Unix socket, and unix:/run/app.sock:/v1 a path of the API there.
 	To addresses `yaml:"to" required:"true" example:"https://api.example.org"`
-	// Hosts are names whose whole address space is the API's, in place of /api/name/; *.example.org is all names below example.org.
+	// Hosts are names whose whole address space is the API's, in place of /api/name/; *.example.org means all names below example.org.
 	Hosts []declare.Text `yaml:"hosts" example:"[weather.example.org]"`
-	// Host is what the API gets as Host: origin for the host of To, caller for that of each request, or a name. Without it, that is caller for an address on this machine or in a private network, or a name without a dot, and origin for others.
+	// Host is the host name in requests to the API: origin for the name in To, caller for the name in each client's request, or another name. By default, it is caller for an address on this machine or in a private network, a Unix socket, or a name without a dot, and origin for others.
 	Host declare.Text `yaml:"host" example:"caller"`
 	// Rate bounds the requests to each address, by all instances together.
 	Rate declare.Rate `yaml:"rate" example:"1000/1d"`
@@ -45,9 +45,9 @@ type proxySpec struct {
 	Response fieldChanges `yaml:"response" example:"{remove: [Server]}"`
 	// Timeouts of its answers.
 	Timeouts timeoutsSpec `yaml:"timeouts" example:"{head: 10s}"`
-	// Balance is the order in which several addresses are asked: first, as they stand; round_robin, in turn; or least, first the one with the fewest requests that are not answered yet.
+	// Balance is the order in which several addresses are asked: first, as in the file; round_robin, in turn; or least, first the one with the fewest requests that are not complete.
 	Balance string `yaml:"balance" enum:"first,round_robin,least"`
-	// Health checks each address, so that one that fails is asked only after the others.
+	// Health checks each address: one that fails is asked only after the others.
 	Health healthSpec `yaml:"health" example:"{path: /healthz}"`
 	// TLS is for connections to https addresses.
 	TLS tlsSpec `yaml:"tls" example:"{ca: ca.pem}"`
@@ -55,7 +55,7 @@ type proxySpec struct {
 	Keepalive *bool `yaml:"keepalive"`
 	// Upload bounds the bodies of requests.
 	Upload uploadSpec `yaml:"upload" example:"{most: 100MiB}"`
-	// Compress compresses responses by gzip that the API sends without a content coding. Of Accept-Encoding, it gets br, gzip and zstd alone.
+	// Compress compresses, with gzip, responses that the API sends without a content coding. Of Accept-Encoding, the API gets br, gzip and zstd alone.
 	Compress bool `yaml:"compress"`
 	// Retry are statuses after which a GET or HEAD is sent once more, to the next address if there is one.
 	Retry []declare.Text `yaml:"retry" example:"[502, 503, 504]"`
@@ -117,27 +117,27 @@ type timeoutsSpec struct {
 	Tunnel declare.Duration `yaml:"tunnel" example:"10m"`
 }
 
-// healthSpec says how the addresses of an API are checked, by each instance. Two failed checks in a row take an address out, and one that succeeds brings it back.
+// healthSpec says how each instance checks the addresses of an API. After two failed checks in a row, an address is asked only after the others; one successful check ends this.
 type healthSpec struct {
-	// Path is what is asked for with GET, below the path of the address and without the fields of Request.
+	// Path is the path of the GET, below that of the address. It has none of the fields in request.
 	Path declare.Text `yaml:"path" example:"/healthz"`
-	// Every is the time between two checks, which differs by a fifth at random. Without it, it is 10s; a check takes 5s at most.
+	// Every is the time between two checks, give or take a fifth; by default 10s. A check takes 5s at most.
 	Every declare.Duration `yaml:"every" example:"10s"`
-	// Expect has the statuses of a success; without them, those from 200 to 399.
+	// Expect are the statuses of a successful check; by default, those from 200 to 399.
 	Expect []declare.Text `yaml:"expect" example:"[200, 204]"`
 }
 
-// tlsSpec says how https addresses are connected to. Files are relative to the directory of this one, and read again when they change.
+// tlsSpec says how connections to https addresses are made. Files are relative to the directory of this file, and are read again when they change.
 type tlsSpec struct {
-	// ServerName is the name in the API's certificate, in place of the host of To.
+	// ServerName is the name in the API's certificate, in place of the host in to.
 	ServerName declare.Text `yaml:"server_name" example:"weather.internal"`
-	// CA is a file with the certificates of the authorities that are trusted, in place of the system's.
+	// CA is a file with the certificates of the authorities to trust, in place of the system's.
 	CA declare.Text `yaml:"ca" example:"ca.pem"`
-	// Cert is a file with the certificate that this service shows to the API, with its chain.
+	// Cert is a file with the certificate that the API gets from this service, followed by its chain.
 	Cert declare.Text `yaml:"cert" example:"client.pem"`
 	// Key is a file with the private key of Cert.
 	Key declare.Text `yaml:"key" example:"client-key.pem"`
-	// Verify false takes any certificate, so anyone on the way can read and change everything.
+	// Verify false accepts any certificate, so anybody between this service and the API can read and change everything.
 	Verify *bool `yaml:"verify"`
 }
 

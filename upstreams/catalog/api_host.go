@@ -8,20 +8,20 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// What host may be in the file of an API, beside a name.
+// The values of host in the file of an API that are not names.
 const (
 	hostOfOrigin = "origin"
 	hostOfCaller = "caller"
 )
 
-// allBelow begins a name of hosts that means all names below it.
+// allBelow is the prefix of a name in hosts that stands for all names below it.
 const allBelow = "*."
 
 // IsHostToSend reports whether a text is origin, caller, or a name that an API may get as Host.
 func IsHostToSend(text string) bool { return httpguts.ValidHostHeader(text) }
 
-// sentTo returns the Host that an address gets, by the host of the file, which may be ""; "" means that of each request. An application of
-// the operator's own is meant for the names by which clients know it, one of somebody else for its own.
+// sentTo returns the Host that an address gets; "" means the Host of each request. host is the value in the file, which may be "". By
+// default, an application of the operator's own gets the names by which clients know it, and one of somebody else its own name.
 func sentTo(t *Target, host string) string {
 	near := t.IsLocal() || isNear(t.URL.Hostname())
 	switch {
@@ -35,7 +35,7 @@ func sentTo(t *Target, host string) string {
 	return t.URL.Host
 }
 
-// isNear reports whether a host is this machine, in a private network, or a name without a dot, which containers have.
+// isNear reports whether a host is this machine, is in a private network, or has a name without a dot, as containers have.
 func isNear(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap()
@@ -45,7 +45,7 @@ func isNear(host string) bool {
 	return !strings.Contains(name, ".") || strings.HasSuffix(strings.ToLower(name), ".localhost")
 }
 
-// ExampleHost is the first of the API's hosts, or a name below it; "" means that it has none.
+// ExampleHost returns the first of the API's hosts, or a name below it; "" means that the API has none.
 func (a *API) ExampleHost() string {
 	if len(a.Hosts) == 0 {
 		return ""

@@ -2,18 +2,18 @@ package host
 
 import "sync/atomic"
 
-// failedChecks is how many checks in a row must fail until an address is out: one alone may have been lost on the way.
+// failedChecks is how many checks in a row must fail until an address is out. A single one may have been lost on the way.
 const failedChecks = 2
 
-// Check holds what the health checks of an address have found for an API. It outlives reloads. It is safe for concurrent use; nil means that the
-// address is not checked.
+// Check holds the results of the health checks of an address for an API. It survives reloads. It is safe for concurrent use; nil means that
+// the address is not checked.
 type Check struct {
 	API, Host string
 	running   atomic.Int32
 	failed    atomic.Int32 // in a row
 }
 
-// Begin counts something that checks the address, until end is called. What was found before is out of date after that.
+// Begin counts a checker of the address until end is called. Results without a running checker are out of date.
 func (c *Check) Begin() (end func()) {
 	c.running.Add(1)
 	return func() { c.running.Add(-1) }
@@ -22,10 +22,10 @@ func (c *Check) Begin() (end func()) {
 // Runs reports whether the address is checked.
 func (c *Check) Runs() bool { return c != nil && c.running.Load() > 0 }
 
-// Out reports whether an address is not asked while there are others. One check that succeeds brings it back.
+// Out reports whether the address is asked only after others. One successful check ends this.
 func (c *Check) Out() bool { return c.Runs() && c.failed.Load() >= failedChecks }
 
-// Note notes how a check ended; nil means success. changed reports whether the address is out by that, or back.
+// Note records the result of a check; nil means success. changed reports whether Out has changed by it.
 func (c *Check) Note(err error) (changed bool) {
 	if err != nil {
 		return c.failed.Add(1) == failedChecks
@@ -33,7 +33,7 @@ func (c *Check) Note(err error) (changed bool) {
 	return c.failed.Swap(0) >= failedChecks
 }
 
-// Check returns the check of an address for an API, new if there is none yet. Names come from catalog files, so they are few.
+// Check returns the check of an address for an API, and creates it if there is none. Names come from catalog files, so they are few.
 func (hs *Hosts) Check(api, host string) *Check {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -49,7 +49,7 @@ func (hs *Hosts) Check(api, host string) *Check {
 	return c
 }
 
-// Checks lists those that run, in no order.
+// Checks returns the checks that are running, in no order.
 func (hs *Hosts) Checks() (running []*Check) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()

@@ -25,7 +25,7 @@ type Run struct {
 	*origin
 	tests     []*test
 	transport *http.Transport
-	host      string // by which all instances are reached, as by a balancer in front
+	host      string // the Host of all requests, as from a balancer in front
 }
 
 // Start starts the origin, or skips the test where the suite is not at hand.
@@ -37,7 +37,7 @@ func Start(t *testing.T) *Run {
 	return r
 }
 
-// Over lets the client reach the cache by TLS, in one version of HTTP.
+// Over makes the client reach the cache over TLS, by these versions of HTTP.
 func (r *Run) Over(config *tls.Config, protocols *http.Protocols) {
 	r.transport.TLSClientConfig, r.transport.Protocols = config, protocols
 }
