@@ -65,7 +65,7 @@ func TestGroupsOfAField(t *testing.T) {
 // grouped is an object in a group of each API, and in others.
 func grouped(after int, groups string) *Object { return object(after, "body", "Cache-Groups: "+groups) }
 
-// TestGroupsArePurged: those of one API, as they are written, and what was under way.
+// TestGroupsArePurged: of one API alone, case-sensitively, with the responses that were under way.
 func TestGroupsArePurged(t *testing.T) {
 	for name, row := range map[string]struct {
 		invalidation string
@@ -122,7 +122,7 @@ func TestOperatorsPurgeGroups(t *testing.T) {
 	}
 }
 
-// TestPurgedGroupsEverywhere: what was purged is not looked up in memory, listed, or written to a file.
+// TestPurgedGroupsEverywhere: purged responses are not found in memory, listed, or written to a file.
 func TestPurgedGroupsEverywhere(t *testing.T) {
 	s := newTestStore(t, 1<<20)
 	s.Put("a/1", grouped(0, `"x"`))
@@ -164,7 +164,7 @@ func TestGroupsAfterValidation(t *testing.T) {
 	}
 }
 
-// TestGroupsTakeMemory that counts.
+// TestGroupsTakeMemory: groups count in the weight of a response.
 func TestGroupsTakeMemory(t *testing.T) {
 	if few, many := grouped(0, groupNames(1)).Weight(), grouped(0, groupNames(maxGroups)).Weight(); many-few < (maxGroups-1)*3*32 {
 		t.Errorf("%d bytes, and %d with %d groups", few, many, maxGroups)
@@ -191,7 +191,7 @@ func found(t *testing.T, s *Store, key string, after int) string {
 	return ""
 }
 
-// TestPurgedGroupsInAFleet reach instances that hear of them, that were out of touch, and that start later.
+// TestPurgedGroupsInAFleet reach instances that are subscribed, that were disconnected, and that start later.
 func TestPurgedGroupsInAFleet(t *testing.T) {
 	for name, row := range map[string]struct {
 		before bool // the second instance has it in memory already
@@ -235,7 +235,7 @@ func TestPurgedGroupsInAFleet(t *testing.T) {
 	}
 }
 
-// silentFar answers no look for a key with this in it.
+// silentFar does not answer lookups of keys that contain a text.
 type silentFar struct {
 	webtest.Far
 	about string
@@ -249,7 +249,7 @@ func (f silentFar) Look(ctx context.Context, key string, lease time.Duration) en
 	return f.Far.Look(ctx, key, lease)
 }
 
-// TestGroupsThatCannotBeLookedUp keep what is in Redis from being used, and what is in memory in doubt.
+// TestGroupsThatCannotBeLookedUp keep responses in Redis from being used, and responses in memory unconfirmed.
 func TestGroupsThatCannotBeLookedUp(t *testing.T) {
 	one, two, far := fleetOfTwo(t)
 	one.Put("a/1", grouped(0, `"x"`))
@@ -267,7 +267,7 @@ func TestGroupsThatCannotBeLookedUp(t *testing.T) {
 	}
 }
 
-// TestManyGroupsArePurged: whatever names there are, memory is bounded, in Redis as well, and what is of other APIs stays.
+// TestManyGroupsArePurged: whatever the names, memory is limited, in Redis as well, and the responses of other APIs stay.
 func TestManyGroupsArePurged(t *testing.T) {
 	one, _, far := fleetOfTwo(t)
 	one.Put("b/1", grouped(0, `"x"`))
@@ -297,7 +297,7 @@ func TestManyGroupsArePurged(t *testing.T) {
 	}
 }
 
-// TestStrangeAnnouncementsOfGroups do nothing.
+// TestStrangeAnnouncementsOfGroups have no effect.
 func TestStrangeAnnouncementsOfGroups(t *testing.T) {
 	_, two, _ := fleetOfTwo(t)
 	for _, key := range []string{"a group ", "a group -1", "a group 5ms4", "a group zzzzzzzzzzzzzzzzz", "a group 1 2", "group 1", "a/b group 1"} {
@@ -362,7 +362,7 @@ func TestALongPathIsComparedInOneGo(t *testing.T) {
 	}
 }
 
-// TestAPurgedGroupOfWhatIsNotShared: a response that is too large for Redis is compared with what was purged during an outage as well.
+// TestAPurgedGroupOfWhatIsNotShared: a response that is too large for Redis is also compared with the purges during an outage.
 func TestAPurgedGroupOfWhatIsNotShared(t *testing.T) {
 	one, two, _ := fleetOfTwo(t)
 	for key, groups := range map[string]string{"a/1": `"x"`, "a/2": `"y"`} {

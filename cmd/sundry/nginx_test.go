@@ -49,8 +49,8 @@ func certificate(t testing.TB, dir, name string) *x509.CertPool {
 	return pool
 }
 
-// freeAddress is on loopback, and was free a moment ago. Its port is below those that systems give to clients, which come and go while a
-// program starts.
+// freeAddress returns an address on loopback that was free a moment ago. Its port is below the ports that systems give to clients, which come
+// and go while a program starts.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 100 {

@@ -12,8 +12,7 @@ import (
 	"sundry/upstreams/lib/peertest"
 )
 
-// TestNotesInPython: what clients read of an API in Python is stored, and what they change is seen at once, in lists too, of which the API
-// says that they have changed.
+// TestNotesInPython: reads of an API in Python are stored. Changes are seen at once, also in the lists that the API puts into groups.
 func TestNotesInPython(t *testing.T) {
 	t.Parallel()
 	python := peertest.Program(t, "python", "python3", "python3")
@@ -76,7 +75,7 @@ func nginxFiles(t *testing.T, prefix string, files map[string]string) (url strin
 	return "http://" + address + prefix, func() string { return readFile(t, filepath.Join(dir, "access.log")) }
 }
 
-// TestFfmpegReadsRanges: ffmpeg decodes each frame of a film whose index is at its end, for which it jumps; what another one reads is stored.
+// TestFfmpegReadsRanges: ffmpeg decodes each frame of a film whose index is at its end, for which it jumps. A second ffmpeg reads from the store.
 func TestFfmpegReadsRanges(t *testing.T) {
 	t.Parallel()
 	ffmpeg, ffprobe := peertest.Program(t, "ffmpeg", "ffmpeg", "ffmpeg"), peertest.Program(t, "ffmpeg", "ffmpeg", "ffprobe")
@@ -119,8 +118,8 @@ func TestFfmpegReadsRanges(t *testing.T) {
 	})
 }
 
-// TestAria2ReadsInParts: a file that is fetched by sixteen connections at once, a part by each, is the same in the end, be it small enough
-// to be stored or not. What aria2 has begun it completes after it was interrupted.
+// TestAria2ReadsInParts: a file that is fetched by sixteen connections at once, a part by each, is the same in the end, whether or not it is
+// small enough to be stored. aria2 completes a file after it was interrupted.
 func TestAria2ReadsInParts(t *testing.T) {
 	t.Parallel()
 	aria2 := peertest.Program(t, "aria2", "aria2", "aria2c")

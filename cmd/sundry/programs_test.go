@@ -102,8 +102,7 @@ func open(t *testing.T, dir string) {
 	}
 }
 
-// behind runs a test with a program behind Sundry, once with all paths and once below a prefix, of which the program knows as well if
-// it says so. start is called for each.
+// behind runs a test with a program behind Sundry, once with all paths and once below a prefix. The program has the same prefix if it says so. start is called for each.
 func behind(t *testing.T, start func(t *testing.T, prefix string) (url string), test func(t *testing.T, origin, base string)) {
 	t.Helper()
 	t.Run("alone", func(t *testing.T) {
@@ -120,7 +119,7 @@ func behind(t *testing.T, start func(t *testing.T, prefix string) (url string), 
 	})
 }
 
-// wantHit requires that a URL is answered from what is stored, once it was requested.
+// wantHit requires that a second request for a URL is answered from the store.
 func wantHit(t *testing.T, url string) (body string) {
 	t.Helper()
 	mustGet(t, url)

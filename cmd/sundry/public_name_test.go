@@ -46,7 +46,7 @@ func named(t *testing.T) (url string) {
 	return api.URL
 }
 
-// TestThePublicName reaches an application on this machine, and no client gets what was made for another name, be it from the express lane.
+// TestThePublicName reaches an application on this machine. No client gets a response for another name, from the express lane neither.
 func TestThePublicName(t *testing.T) {
 	t.Parallel()
 	p := serve(t, "--to", named(t))
@@ -74,7 +74,7 @@ func TestThePublicName(t *testing.T) {
 	}
 }
 
-// TestNamesOfAPIs: one of all names below a domain, the more special of two, and what is told below a prefix.
+// TestNamesOfAPIs: an API has all names below a domain, the longer of two domains wins, and an API below a prefix is told its prefix.
 func TestNamesOfAPIs(t *testing.T) {
 	t.Parallel()
 	origin := named(t)

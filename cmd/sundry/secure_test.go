@@ -107,7 +107,7 @@ func TestHTTPS(t *testing.T) {
 	}
 }
 
-// TestPlainRequestToTheTLSPort is told what is wrong.
+// TestPlainRequestToTheTLSPort: the response says what is wrong.
 func TestPlainRequestToTheTLSPort(t *testing.T) {
 	t.Parallel()
 	s := serveSecurely(t, only("ip"), "--replay")
@@ -215,7 +215,7 @@ func TestSettingsOfTLSThatDoNotGoTogether(t *testing.T) {
 	}
 }
 
-// plainly returns the address of a listener whose connections reach the instance through TLS, over HTTP/1.1.
+// plainly returns the address of a listener. It forwards its connections to the instance over TLS and HTTP/1.1.
 func (s *secureInstance) plainly(t *testing.T) (public string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// expecting sends the head of a PUT whose body waits for 100, and the body once that comes. It returns the responses in their order, and how
+// expecting sends the header of a PUT with Expect, and the body once a 100 has come. It returns the responses in their order, and how
 // long the first one took.
 func expecting(t *testing.T, public, path, body string) (got []string, first time.Duration) {
 	t.Helper()
@@ -45,7 +45,7 @@ func expecting(t *testing.T, public, path, body string) (got []string, first tim
 }
 
 // TestBodiesAreSentOnlyIfTheOriginWantsThem: a client that waits for 100 (RFC 9110, section 10.1.1) gets the refusal of the origin in its place, and
-// so sends nothing; often, because it once depended on who was faster.
+// so sends nothing. The test repeats this, because it once depended on timing.
 func TestBodiesAreSentOnlyIfTheOriginWantsThem(t *testing.T) {
 	t.Parallel()
 	answers := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -35,7 +35,7 @@ func overTLS(t testing.TB) siteOption {
 	}
 }
 
-// TestDifferenceOverTLS: nobody can tell whether the lane is there.
+// TestDifferenceOverTLS: no client can tell whether the lane is there.
 func TestDifferenceOverTLS(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
 	w := openTwins(t, overTLS(t))

@@ -276,7 +276,7 @@ func (c *underTLS) Close() error {
 	return nil
 }
 
-// TestNobodyWaitsForAnAlert: a connection with TLS takes the place of the one below it, and is cut where room is needed, and at the end.
+// TestNobodyWaitsForAnAlert: a TLS connection replaces the connection below it in the counts. It is cut where room is needed, and at the end.
 func TestNobodyWaitsForAnAlert(t *testing.T) {
 	t.Parallel()
 	l := newListener(func(netip.Addr) clients.ID { return clients.Nobody }, nil, slog.New(slog.DiscardHandler), 1)

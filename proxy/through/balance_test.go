@@ -18,7 +18,7 @@ import (
 	"sundry/upstreams/host"
 )
 
-// TestOrder of addresses, by what is known of them.
+// TestOrder: the order of addresses depends on their state.
 func TestOrder(t *testing.T) {
 	up, down := load{}, load{out: true}
 	busy := func(n int64) load { return load{outstanding: n} }
@@ -107,7 +107,7 @@ func TestBalanced(t *testing.T) {
 	}
 }
 
-// TestLeast spares an address whose responses take long, until their ends.
+// TestLeast: an address with slow responses gets fewer requests until they end.
 func TestLeast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slowly := func(w http.ResponseWriter, _ *http.Request) {

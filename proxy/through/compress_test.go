@@ -77,7 +77,7 @@ func TestCompress(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotCompressed: what is compressed already, would not gain, is a part, or is not to be changed.
+// TestWhatIsNotCompressed: responses that are compressed already, would not shrink, are parts, or must not be changed.
 func TestWhatIsNotCompressed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fields := map[string][]string{

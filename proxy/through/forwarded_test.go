@@ -12,8 +12,8 @@ import (
 	"sundry/cache/clients"
 )
 
-// TestWhereARequestComesFrom is told by trusted proxies alone, and what the origin makes of it is for those that say the same. What others
-// say is replaced by what is known.
+// TestWhereARequestComesFrom: only trusted proxies may say it, and the response is for requests that say the same. What other clients say is
+// replaced.
 func TestWhereARequestComesFrom(t *testing.T) {
 	fields := []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "Forwarded", "X-Real-Ip", "True-Client-Ip", "X-Scheme"}
 	for trusted, want := range map[bool]string{

@@ -197,7 +197,7 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// TestRefusedCallsOfGRPC have their status in the header of a response without a body, often, because it once depended on who was faster.
+// TestRefusedCallsOfGRPC have their status in the header of a response without a body. The test repeats this, because it once depended on timing.
 func TestRefusedCallsOfGRPC(t *testing.T) {
 	t.Parallel()
 	conn, _ := newGRPC(t, nil, nil)

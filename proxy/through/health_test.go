@@ -13,7 +13,7 @@ import (
 	"sundry/upstreams/host"
 )
 
-// checked is a group of replicas whose checks answer with a status.
+// checked is a group of replicas that answer checks with a status.
 type checked struct {
 	*replicas
 	hosts  host.Hosts

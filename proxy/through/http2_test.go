@@ -27,7 +27,7 @@ func newWorldOfHTTP2(t *testing.T, origin http.HandlerFunc, change ...func(*Sett
 	return s
 }
 
-// TestHTTP2WithoutTLS asks an origin that speaks nothing else. Calls of gRPC have TE (gRPC over HTTP/2, "Requests"), those of gRPC-Web do not.
+// TestHTTP2WithoutTLS reaches an origin that speaks nothing else. gRPC calls have TE (gRPC over HTTP/2, "Requests"), gRPC-Web calls do not.
 func TestHTTP2WithoutTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newWorldOfHTTP2(t, func(w http.ResponseWriter, r *http.Request) {
@@ -118,8 +118,8 @@ func TestASlowUploadOfUnknownLength(t *testing.T) {
 	})
 }
 
-// TestABodyIsReadPastTheResponse: the connection to the origin may still read the body of a request that is answered, whose stream net/http no
-// longer has. Often, because that depends on who is faster.
+// TestABodyIsReadPastTheResponse: the connection to the origin may still read the body of a request that is answered, when net/http no longer
+// has its stream. The test repeats this, because it depends on timing.
 func TestABodyIsReadPastTheResponse(t *testing.T) {
 	s := newWorldOfHTTP2(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	for range 300 {

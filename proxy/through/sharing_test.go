@@ -427,8 +427,8 @@ func TestNoSuchRange(t *testing.T) {
 	})
 }
 
-// TestAGroupIsPurgedBeforeAnybodyKnowsIt: whose header comes after the purge of its group is shared with nobody who came in between, and
-// those share what is fetched then.
+// TestAGroupIsPurgedBeforeAnybodyKnowsIt: a response with a header that arrives after the purge of its group is not shared with clients that
+// came in between. They share the next response.
 func TestAGroupIsPurgedBeforeAnybodyKnowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var version atomic.Int64
@@ -466,7 +466,7 @@ func TestAGroupIsPurgedBeforeAnybodyKnowsIt(t *testing.T) {
 	})
 }
 
-// TestGroupsOfResponses: what the response to which method says of groups is heeded, and clients get both fields.
+// TestGroupsOfResponses: which methods and statuses invalidate groups. Clients get both fields.
 func TestGroupsOfResponses(t *testing.T) {
 	for name, row := range map[string]struct {
 		method, path, invalidation string

@@ -56,7 +56,7 @@ func TestForwardedOf(t *testing.T) {
 	}
 }
 
-// TestHostOfTheCaller: with host: caller the origin gets the Host of each request, and clients of one Host never what was made for another.
+// TestHostOfTheCaller: with host: caller the origin gets the Host of each request, and clients of one Host never get a response for another.
 func TestHostOfTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +84,7 @@ func TestHostOfTheCaller(t *testing.T) {
 	})
 }
 
-// TestTheSiteIsNotTold where the file has its fields removed: then all names have the same responses.
+// TestTheSiteIsNotTold: if the file removes the fields, all names have the same responses.
 func TestTheSiteIsNotTold(t *testing.T) {
 	for _, row := range []struct {
 		removed []string

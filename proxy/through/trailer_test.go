@@ -42,8 +42,8 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 	}
 }
 
-// TestTrailersOfEmptyBodies reach the client also where the end of the body has come with the header; often, because that depends on who is
-// faster.
+// TestTrailersOfEmptyBodies reach the client even if the end of the body has come with the header. The test repeats this, because it depends
+// on timing.
 func TestTrailersOfEmptyBodies(t *testing.T) {
 	s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")

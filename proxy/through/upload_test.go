@@ -91,8 +91,8 @@ func TestALargeUploadIsRefusedBeforeItIsSent(t *testing.T) {
 	s.wantCalls(0)
 }
 
-// TestASlowUploadTakesNothing of what others need until it has arrived, if it is no longer than bodyWindow: no connection, no place of those that
-// wait, no slot of the host and none of Transfers.
+// TestASlowUploadTakesNothing: until it has arrived, an upload of up to bodyWindow takes no connection, does not count among the waiting
+// requests, and takes no slot of the host or of Transfers.
 func TestASlowUploadTakesNothing(t *testing.T) {
 	for name, length := range map[string]string{"with its length": "Content-Length: 61440\r\n\r\n", "in chunks": "Transfer-Encoding: chunked\r\n\r\n"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,7 @@ package catalog
 
 import "testing"
 
-// TestOriginsByTLS: what was received from another server than the one that is verified, or by another client, is not this API's.
+// TestOriginsByTLS: responses from another verified server, or for another client certificate, are not this API's.
 func TestOriginsByTLS(t *testing.T) {
 	origins := map[string]string{}
 	for _, tls := range []string{"", "tls: {server_name: a.test}", "tls: {server_name: b.test}", "tls: {verify: false}"} {
