@@ -36,7 +36,7 @@ type upload struct {
 	slow    atomic.Bool
 	// lasting is set for HTTP/2: a deadline that passes while nobody reads ends the body there.
 	lasting bool
-	// streams is set for a body that may depend on the response, as in a conversation; answered, once that has begun.
+	// streams is set for a body that may depend on the response, as in a conversation. answered is set once the response has begun.
 	streams  bool
 	answered atomic.Bool
 	touched  atomic.Bool // a read has begun, at which net/http sends the 100 that a client may wait for
@@ -136,8 +136,8 @@ func (u *upload) arrive(p []byte) (n int, err error) {
 	return n, err
 }
 
-// expire sets until when the body may be read; zero means forever. ok is false once the request is over: a transport may still read then, and net/http panics where
-// the stream of HTTP/2 has ended.
+// expire sets the deadline for reading the body; zero means none. ok is false once end was called: a transport may still read then, and
+// net/http panics if the HTTP/2 stream has ended.
 func (u *upload) expire(at time.Time) (ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
