@@ -230,17 +230,16 @@ func TestFloodsOfHTTP2(t *testing.T) {
 				ended = append(ended, flood(h))
 				a.answers(t, path+"a")
 			}
-			now, held := a.number("go_goroutines"), a.live()
-			t.Logf("%s: %d goroutines more, %d KiB more, the connections: %v", name, int(now-goroutines), int(held-memory)>>10, ended)
+			now := a.number("go_goroutines")
+			t.Logf("%s: %d goroutines more, the connections: %v", name, int(now-goroutines), ended)
 			if name == "continuation" && slices.Contains(ended, nil) {
 				t.Error("the connections were not ended")
 			}
-			if now > goroutines+attackers*(100+10) {
+			const each = 2 // goroutines of a stream: its handler, and what fills the cache
+			if now > goroutines+attackers*(100*each+10) {
 				t.Errorf("%v goroutines, %v before", now, goroutines)
 			}
-			if held > memory+attackers*(8<<20) {
-				t.Errorf("%v MiB of heap, %v before", int(held)>>20, int(memory)>>20)
-			}
+			waittest.Until(t, "the memory of the requests to be given back", func() bool { return a.live() <= memory+attackers*(8<<20) })
 		})
 	}
 	waittest.Until(t, "nothing is left of the attacks", func() bool { return a.number("go_goroutines") <= goroutines+10 })
