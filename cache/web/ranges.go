@@ -167,7 +167,7 @@ func IfRange(request, stored http.Header) bool {
 	if tag := stored.Get("Etag"); strings.HasSuffix(line, `"`) {
 		return isStrong(line) && line == tag
 	}
-	return line == stored.Get("Last-Modified") && line != ""
+	return line == stored.Get("Last-Modified") && line != "" && stored["Content-Encoding"] == nil // or the same date is that of other bytes
 }
 
 // Continues reports whether a 206 is the rest that was asked for of a body with this tag, up to its end if rest.Last is -1,

@@ -204,3 +204,23 @@ func TestTheClientDecidesWhetherItIsCompressed(t *testing.T) {
 		})
 	}
 }
+
+// TestADateIsNoTagOfACompressedBody: another compression of the same file has other bytes, so a range of it does not continue what a client has.
+func TestADateIsNoTagOfACompressedBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const date = "Fri, 31 Dec 1999 00:00:00 GMT"
+		body := strings.Repeat("text ", 1000)
+		s := newWorld(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			w.Header().Set("Content-Type", "text/plain")
+			w.Header().Set("Last-Modified", date)
+			fmt.Fprint(w, body)
+		}, compressing)
+		for coding, want := range map[string]int{"gzip": http.StatusOK, "identity": http.StatusPartialContent} {
+			s.get("/a", "Accept-Encoding: "+coding)
+			if a := s.get("/a", "Accept-Encoding: "+coding, "Range: bytes=10-", "If-Range: "+date); a.status != want {
+				t.Errorf("%s: %d, want %d", coding, a.status, want)
+			}
+		}
+	})
+}
