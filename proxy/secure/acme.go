@@ -139,6 +139,7 @@ const (
 
 // Obtain obtains the certificate of a host and its successors, until ctx ends.
 func (a *Authority) Obtain(ctx context.Context, host string) {
+	var told time.Time // that it is late
 	for retry := firstRetry; ctx.Err() == nil; {
 		pause := renewedLook
 		cert, err := a.request(ctx, host)
@@ -152,11 +153,20 @@ func (a *Authority) Obtain(ctx context.Context, host string) {
 			fallthrough
 		default:
 			retry = firstRetry
+			if now := time.Now(); isLate(cert.Leaf, now) && now.Sub(told) >= lastRetry { // autocert tells nobody
+				a.config.Log.Error("a certificate has not been renewed; expected that the authority can be reached, and reaches this service", "host", host, "expires", cert.Leaf.NotAfter)
+				told = now
+			}
 		}
 		_ = jitter.Pause(ctx, pause, retryShare)
 	}
 	a.ended.Store(true)
 	a.transport.CloseIdleConnections()
+}
+
+// isLate reports whether a certificate should have been renewed long ago: autocert begins when a third of its lifetime, or 30 days are left.
+func isLate(cert *x509.Certificate, now time.Time) bool {
+	return cert.NotAfter.Sub(now) < min(cert.NotAfter.Sub(cert.NotBefore)/4, 21*24*time.Hour)
 }
 
 // use puts the certificate of a host into force. It reports whether that is another one.

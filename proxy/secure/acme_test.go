@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -55,35 +58,63 @@ func TestStrangersNames(t *testing.T) {
 	}
 }
 
-// TestACertificateInForceIsLoggedOnce, not each time that it is looked for.
-func TestACertificateInForceIsLoggedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		cert, err := selfSigned("a.example")
-		if err != nil {
-			t.Fatal(err)
+// keep writes a certificate of a.example, which is valid from now on, where autocert looks for it.
+func keep(t *testing.T, dir string, lifetime time.Duration) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"a.example"}, NotBefore: time.Now(), NotAfter: time.Now().Add(lifetime)}
+	cert, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := append(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})...)
+	if err := os.WriteFile(filepath.Join(dir, "a.example"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWhatIsLoggedOfACertificate: that it is in force, once, and that it is not renewed, before it expires.
+func TestWhatIsLoggedOfACertificate(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, row := range []struct {
+		lifetime, after time.Duration
+		late            bool
+	}{
+		{90 * day, 65 * day, false}, {90 * day, 70 * day, true}, {365 * day, 340 * day, false}, {365 * day, 346 * day, true}, {6 * day, 4 * day, false}, {6 * day, 5 * day, true}, {6 * day, 7 * day, true},
+	} {
+		noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+		if got := isLate(&x509.Certificate{NotBefore: noon, NotAfter: noon.Add(row.lifetime)}, noon.Add(row.after)); got != row.late {
+			t.Errorf("%v after %v: %v", row.lifetime, row.after, got)
 		}
-		key, err := x509.MarshalECPrivateKey(cert.PrivateKey.(*ecdsa.PrivateKey))
-		if err != nil {
-			t.Fatal(err)
+		if row.lifetime > 6*day { // it is looked for every five minutes
+			continue
 		}
-		file := append(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})...)
-		if err := os.WriteFile(filepath.Join(dir, "a.example"), file, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var lines bytes.Buffer
-		a, err := NewAuthority(ACME{Hosts: []string{"a.example"}, Directory: "http://127.0.0.1:1/", Cache: dir, Log: slog.New(slog.NewTextHandler(&lines, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		a.Obtain(ctx, "a.example")
-		if n := strings.Count(lines.String(), "in force"); n != 1 || strings.Count(lines.String(), "\n") != 1 {
-			t.Errorf("%d times: %s", n, &lines)
-		}
-		if got, err := a.Certificate(&tls.ClientHelloInfo{ServerName: "a.example"}); err != nil || !bytes.Equal(got.Certificate[0], cert.Certificate[0]) {
-			t.Error(err)
-		}
-	})
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			keep(t, dir, row.lifetime)
+			var lines bytes.Buffer
+			a, err := NewAuthority(ACME{Hosts: []string{"a.example"}, Directory: "http://127.0.0.1:1/", Cache: dir, Log: slog.New(slog.NewTextHandler(&lines, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), row.after)
+			defer cancel()
+			a.Obtain(ctx, "a.example")
+			all := lines.String()
+			late := strings.Count(all, "not been renewed")
+			if strings.Count(all, "in force") != 1 || (late > 0) != row.late || late > int(row.after/time.Hour) || strings.Count(all, "\n") != 1+late {
+				t.Errorf("%v after %v: %d lines that it is late: %.1000s", row.lifetime, row.after, late, all)
+			}
+			if got, err := a.Certificate(&tls.ClientHelloInfo{ServerName: "a.example"}); err != nil || got == nil {
+				t.Error(err)
+			}
+		})
+	}
 }
