@@ -36,10 +36,18 @@ func compress(resp *http.Response, method, codings string) {
 	if tag := h.Get("Etag"); strings.HasPrefix(tag, `"`) {
 		h["Etag"] = []string{"W/" + tag}
 	}
-	resp.ContentLength = -1
 	if method != http.MethodHead {
-		resp.Body = newCompressed(resp.Body)
+		resp.Body = newCompressed(resp.Body, resp.ContentLength)
 	}
+	resp.ContentLength = -1
+}
+
+// expectedLength returns the length that a body has, about: half of it as a rule where it is compressed; -1 means that it is not known.
+func expectedLength(resp *http.Response) int64 {
+	if c, ok := resp.Body.(*compressed); ok && c.length > 0 {
+		return c.length / 2
+	}
+	return resp.ContentLength
 }
 
 // isCompressible reports whether a response has an uncompressed body of a type that shrinks. Event streams are not: each event is small.
@@ -68,15 +76,16 @@ func isCompressible(resp *http.Response) bool {
 // compressed is a body that is compressed while it is read. Bytes that have arrived are passed on before Read waits for more. The compression
 // keeps no state in memory meanwhile, so a slow client takes no more memory than without it.
 type compressed struct {
-	io.ReadCloser // uncompressed
+	io.ReadCloser       // uncompressed
+	length        int64 // of it; -1 means that it is not known
 	writer        *gzip.Writer
 	out           bytes.Buffer
 	chunk         []byte
 	err           error
 }
 
-func newCompressed(body io.ReadCloser) *compressed {
-	c := &compressed{ReadCloser: body}
+func newCompressed(body io.ReadCloser, length int64) *compressed {
+	c := &compressed{ReadCloser: body, length: length}
 	c.writer, _ = gzip.NewWriterLevel(&c.out, gzip.StatelessCompression) // fails only for an unknown level
 	return c
 }

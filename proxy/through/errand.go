@@ -258,7 +258,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	}
 	a := answer{object: web.NewObject(got, &t, &e.selector, &e.Rules), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = b.keeps
-	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(resp.ContentLength, a.object)
+	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(expectedLength(resp), a.object)
 	a.spool = e.newSpool(resp, a.shared)
 	if k := e.flightKey(); a.shared || k.isForAll() && !e.q.IsDisguised(got.Header, &e.Rules) {
 		e.markers.set(e.key+e.selector.Site, k.credentials, !a.shared, got.Received)

@@ -3,9 +3,11 @@ package through
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"runtime"
@@ -140,6 +142,34 @@ func TestASlowReaderOfALargeBody(t *testing.T) {
 			if n, err := readAnswer(c); err != nil || n != int64(len(body)) {
 				t.Errorf("tag %s, reader %d: %d bytes: %v", tag, i, n, err)
 			}
+		}
+	}
+}
+
+// TestASlowReaderOfALargeCompressedBody gets all of it, too: nobody can ask for the rest of that.
+func TestASlowReaderOfALargeCompressedBody(t *testing.T) {
+	t.Parallel()
+	raw := make([]byte, 36<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(raw) // never fails
+	body := base64.StdEncoding.AppendEncode(nil, raw)
+	s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Content-Type", "text/plain")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	}, compressing)
+	var callers []net.Conn
+	for range 2 {
+		c, err := s.front.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n")
+		callers = append(callers, c)
+	}
+	for i, c := range callers {
+		if n, err := readAnswer(c); err != nil || n < int64(len(raw)) {
+			t.Errorf("reader %d: %d bytes: %v", i, n, err)
 		}
 	}
 }
