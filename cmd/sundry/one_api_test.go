@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -35,24 +34,7 @@ func TestTheFirstHit(t *testing.T) {
 	origin, _ := silent(t)
 	p := serve(t, "--to", origin, "--ttl", "1m", "--host", "shop.example.org", "--name", "shop")
 	ask := func(path string, lines ...string) (status, body string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.public+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range lines {
-			name, value, _ := strings.Cut(line, ": ")
-			r.Header.Set(name, value)
-		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		return resp.Header.Get("Cache-Status"), string(b)
+		return getAs(t, clientName, p.public+path, lines...)
 	}
 	for _, row := range []struct{ path, fields, status, body string }{
 		{"/a", "", "fwd=uri-miss; stored", `{"call":1,"host":"shop.example.org"}`},
