@@ -75,7 +75,7 @@ func nginxFiles(t *testing.T, prefix string, files map[string]string) (url strin
 	return "http://" + address + prefix, func() string { return readFile(t, filepath.Join(dir, "access.log")) }
 }
 
-// TestFfmpegReadsRanges: ffmpeg decodes each frame of a film whose index is at its end, for which it jumps. A second ffmpeg reads from the store.
+// TestFfmpegReadsRanges: ffmpeg decodes each frame of a film whose index is at its end, for which it jumps: what it gives up then may not be stored. A third ffmpeg reads from the store.
 func TestFfmpegReadsRanges(t *testing.T) {
 	t.Parallel()
 	ffmpeg, ffprobe := peertest.Program(t, "ffmpeg", "ffmpeg", "ffmpeg"), peertest.Program(t, "ffmpeg", "ffmpeg", "ffprobe")
@@ -106,10 +106,10 @@ func TestFfmpegReadsRanges(t *testing.T) {
 			if got := sums(base + "/film.mp4"); got != want {
 				t.Errorf("other frames are decoded:\n%s\nwant\n%s", got, want)
 			}
-			if n := asked(); i == 0 {
+			if n := asked(); i < 2 {
 				most = n
 			} else if n > most {
-				t.Errorf("nginx was asked %d times, and %d times when all had been read once", n, most)
+				t.Errorf("nginx was asked %d times, and %d times when all had been read twice", n, most)
 			}
 		}
 		if got := wantHit(t, base+"/film.mp4"); got != film {
