@@ -89,6 +89,9 @@ func TestMissChild(t *testing.T) {
 	case "miss":
 		s := serverOf(t, missLimits(), map[string]string{"thing.yaml": strings.ReplaceAll(missCatalog, "ORIGIN", origin)})
 		serveChild(t, s, "/api/thing?id=%d")
+	case "api":
+		s := serverOf(t, missLimits(), map[string]string{"thing.yaml": "version: 1\nname: thing\nproxy: {to: 'http://" + origin + "', response: {set: {Cache-Control: max-age=600}}}\n"})
+		serveChild(t, s, "/api/thing/things/%d")
 	}
 }
 
@@ -113,11 +116,11 @@ func startMissServer(b *testing.B, kind, origin string) *child {
 }
 
 // BenchmarkMiss measures the CPU time of a server process per miss through one HTTP
-// source, and that of httputil.ReverseProxy in front of the same origin. They run in
-// turns; the median of the rounds counts.
+// source, per miss of an API whose response is stored, and that of httputil.ReverseProxy
+// in front of the same origin. They run in turns; the median of the rounds counts.
 func BenchmarkMiss(b *testing.B) {
 	origin := startMissServer(b, "origin", "")
-	kinds := []string{"reverse", "miss"}
+	kinds := []string{"reverse", "miss", "api"}
 	servers := map[string]*child{}
 	for _, k := range kinds {
 		servers[k] = startMissServer(b, k, origin.addr)
@@ -133,5 +136,6 @@ func BenchmarkMiss(b *testing.B) {
 		base := median(rounds["reverse"])
 		b.ReportMetric(float64(base.Nanoseconds()), "reverse-cpu-ns")
 		b.ReportMetric(float64(median(rounds["miss"]))/float64(base), "miss/reverse")
+		b.ReportMetric(float64(median(rounds["api"]))/float64(base), "api/reverse")
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/web"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/guard"
@@ -92,7 +93,11 @@ func serverOn(b testing.TB, limits Limits, files map[string]string, store cache.
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := New(Config{Cache: entries, Settings: Settings{Limits: limits}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
+	ofAPIs, err := web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := New(Config{Cache: entries, Store: ofAPIs, Dial: (&net.Dialer{}).DialContext, Calls: func(string, string) func(error, time.Duration) { return nil }, Settings: Settings{Limits: limits}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
 	if err != nil {
 		b.Fatal(err)
 	}
