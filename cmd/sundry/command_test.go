@@ -317,7 +317,7 @@ func dependencies() map[string][]string {
 			"upstreams/lib/shortlink", "metrics/words",
 		},
 		"upstreams/catalog": {
-			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "upstreams", "upstreams/lib/guard", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/favicon", "upstreams/fields", "upstreams/lib/geoip", "upstreams/host", "upstreams/httpsource",
+			"cache", "cache/advise", "cache/durable", "cache/entry", "cache/policy", "cache/web", "upstreams", "upstreams/lib/guard", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/favicon", "upstreams/fields", "upstreams/lib/geoip", "upstreams/host", "upstreams/httpsource",
 			"upstreams/lib/idcard", "upstreams/lib/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/lib/minecraft", "upstreams/lib/plainjson", "upstreams/lib/qrcode",
 			"upstreams/lib/redact", "upstreams/lib/sharelink", "upstreams/lib/shortlink", "upstreams/lib/tracking", "metrics/words",
 		},
@@ -354,7 +354,7 @@ func dependencies() map[string][]string {
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "metrics/words",
 		},
 		"proxy/listener":   {"cache/clients", "metrics"},
-		"proxy/secure":     {"cache/jitter", "metrics/words"},
+		"proxy/secure":     {"cache/durable", "cache/jitter", "metrics/words"},
 		"proxy/logwriter":  {"metrics"},
 		"proxy/logmarks":   {"cache/durable", "cache/far", "proxy"},
 		"proxy/requestlog": {"cache/advise", "metrics/words", "proxy", "upstreams/catalog"},

@@ -3,10 +3,10 @@ package secure
 import (
 	"bytes"
 	"crypto/tls"
-	"os"
 	"strings"
 	"time"
 
+	"sundry/cache/durable"
 	"sundry/metrics/words"
 )
 
@@ -26,13 +26,16 @@ type Mistake struct {
 // Error implements error.
 func (m Mistake) Error() string { return m.What.EN() }
 
+// maxPEM is the size limit in bytes of a PEM file.
+const maxPEM = 4 << 20
+
 // ReadPair reads a certificate, followed by its chain, and its key from PEM files. It returns open if the files have the same
 // content, even if the certificate has expired; a nil open means that no certificate is in force. The error is a Mistake.
 func ReadPair(certFile, keyFile string, open *Pair, now time.Time) (*Pair, error) {
 	p := &Pair{}
 	for file, into := range map[string]*[]byte{certFile: &p.cert, keyFile: &p.key} {
 		var err error
-		if *into, err = os.ReadFile(file); err != nil { //nolint:gosec // the operator names the file
+		if *into, err = durable.ReadFile(file, maxPEM); err != nil {
 			return nil, Mistake{file == keyFile, words.Failure(err)}
 		}
 	}

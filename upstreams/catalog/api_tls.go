@@ -3,6 +3,7 @@ package catalog
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"sundry/cache/durable"
 	"sundry/metrics/words"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/guard"
@@ -82,12 +84,9 @@ func (a *API) readPEM(name declare.Text, key string, problems *declare.Problems)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(a.File), path)
 	}
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPEM) {
+	data, err := durable.ReadFile(path, maxPEM)
+	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
 		err = &os.PathError{Op: "read", Path: path, Err: errNoFile}
-	}
-	if err == nil {
-		data, err = os.ReadFile(path) //nolint:gosec // the operator names it
 	}
 	if err != nil {
 		problems.Add(name.Line, "proxy: tls: %s: expected a file in PEM beside this one, or an absolute path: %s", key, words.Failure(err))
