@@ -24,6 +24,7 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/web"
+	"sundry/proxy/uri"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/guard"
@@ -230,7 +231,7 @@ func BenchmarkKey(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				in, bad := e.Parse(query, catalog.Caller{Addr: parseHop("127.0.0.1:1")})
+				in, bad := e.Parse(query, catalog.Caller{Addr: uri.ParseHop("127.0.0.1:1")})
 				if bad != nil || in.Key() == "" {
 					b.Fatal(bad)
 				}

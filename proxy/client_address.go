@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sundry/cache/clients"
+	"sundry/proxy/uri"
 )
 
 // Forwarded names the header in which trusted proxies send the client's address. A
@@ -47,7 +48,7 @@ type proxyChain struct {
 // hop goes to the next hop. It reports whether the way goes on from there: not from
 // one that is not trusted, nor from what is no address, left of which all may be forged.
 func (c *proxyChain) hop(text string) bool {
-	addr := parseHop(text)
+	addr := uri.ParseHop(text)
 	if !addr.IsValid() {
 		return false
 	}
@@ -111,28 +112,4 @@ func (a *activeSettings) clientOf(addr netip.Addr) clients.ID {
 // ClientOf returns the client of a peer; a trusted proxy is Nobody.
 func (s *Server) ClientOf(peer netip.Addr) clients.ID {
 	return s.current.Load().settings.clientOf(peer)
-}
-
-// parseHop parses an address with or without a port, IPv6 with or without
-// brackets; the zero Addr for anything else. Where there cannot be a port it looks for
-// none: the error would be allocated.
-func parseHop(s string) netip.Addr {
-	if mayHavePort(s) {
-		if ap, err := netip.ParseAddrPort(s); err == nil {
-			return ap.Addr().Unmap().WithZone("")
-		}
-	}
-	a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
-	if err != nil {
-		return netip.Addr{}
-	}
-	return a.Unmap().WithZone("")
-}
-
-// mayHavePort: IPv6 has one behind brackets only.
-func mayHavePort(s string) bool {
-	if strings.HasPrefix(s, "[") {
-		return !strings.HasSuffix(s, "]")
-	}
-	return strings.Count(s, ":") == 1
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sundry/proxy/uri"
 )
 
 // TestOnlyTheProxysOwnHeaderIsBelieved: a header that a trusted proxy does not
@@ -32,11 +34,11 @@ func TestOnlyTheProxysOwnHeaderIsBelieved(t *testing.T) {
 		{http.Header{"Forwarded": {"for=" + forged, "proto=https"}}, ByEither, "10.0.0.1"},
 		{http.Header{"Forwarded": {"for=" + forged + ", for=unknown"}}, ByForwarded, "10.0.0.1"},
 	} {
-		got := callerAddress(parseHop("10.0.0.1:1234"), r.header["X-Forwarded-For"], r.header["Forwarded"], trusted, r.by)
+		got := callerAddress(uri.ParseHop("10.0.0.1:1234"), r.header["X-Forwarded-For"], r.header["Forwarded"], trusted, r.by)
 		if got.String() != r.want {
 			t.Errorf("%v by %q: %s, want %s", r.header, r.by, got, r.want)
 		}
-		direct := callerAddress(parseHop("198.51.100.1:1234"), r.header["X-Forwarded-For"], r.header["Forwarded"], trusted, r.by)
+		direct := callerAddress(uri.ParseHop("198.51.100.1:1234"), r.header["X-Forwarded-For"], r.header["Forwarded"], trusted, r.by)
 		if direct.String() != "198.51.100.1" {
 			t.Errorf("%v of an untrusted peer: %s", r.header, direct)
 		}
@@ -114,7 +116,7 @@ func FuzzCallerAddress(f *testing.F) {
 	}
 	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fe80::/10")}
 	f.Fuzz(func(t *testing.T, remote, xff, forwarded string) {
-		if got, want := parseHop(remote), plainHop(remote); got != want {
+		if got, want := uri.ParseHop(remote), plainHop(remote); got != want {
 			t.Fatalf("%q: %s, want %s", remote, got, want)
 		}
 		lines := func(s string) []string {
@@ -140,7 +142,7 @@ func TestCallerAddressAllocatesNothing(t *testing.T) {
 	xff, forwarded := []string{"192.0.2.1, 2001:db8::1", "10.0.0.3:80,10.0.0.2"}, []string{`for="[2001:db8::1]:80", for=10.0.0.2;by=x`}
 	for _, by := range []Forwarded{ByXForwardedFor, ByForwarded} {
 		if n := testing.AllocsPerRun(100, func() {
-			if a := callerAddress(parseHop("10.0.0.1:80"), xff, forwarded, trusted, by); a.String() == "" || a.Is4() {
+			if a := callerAddress(uri.ParseHop("10.0.0.1:80"), xff, forwarded, trusted, by); a.String() == "" || a.Is4() {
 				t.Error(a)
 			}
 		}); n > 1 { // the String

@@ -8,6 +8,7 @@ import (
 	"sundry/cache/clients"
 	"sundry/proxy/mcp"
 	"sundry/proxy/site/apidoc"
+	"sundry/proxy/uri"
 )
 
 // maxMessages bounds the messages of agents that are read and answered at once; large ones
@@ -82,5 +83,5 @@ func (s *Server) clientOf(r *http.Request) clients.ID {
 
 // callerOf is the address of a message's caller.
 func (a *activeSettings) callerOf(r *http.Request) netip.Addr {
-	return callerAddress(parseHop(r.RemoteAddr), r.Header["X-Forwarded-For"], r.Header["Forwarded"], a.Trusted, a.Forwarded)
+	return callerAddress(uri.ParseHop(r.RemoteAddr), r.Header["X-Forwarded-For"], r.Header["Forwarded"], a.Trusted, a.Forwarded)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sundry/cache/clients"
+	"sundry/proxy/uri"
 )
 
 // proxyWatch finds a proxy in front of this service that is missing in trusted_proxies: a peer that names several clients. It is asked
@@ -82,7 +83,7 @@ func (s *Server) warnOfProxy(r *http.Request) {
 	if settings.proxies.found.Load() {
 		return
 	}
-	peer := parseHop(r.RemoteAddr)
+	peer := uri.ParseHop(r.RemoteAddr)
 	if !peer.IsValid() || isTrusted(peer, settings.Trusted) {
 		return
 	}

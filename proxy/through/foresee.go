@@ -38,7 +38,7 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 		return f
 	}
 	selector := h.store.Selector(r.Header, &h.Rules)
-	selector.Site = h.siteOf(r, trusted)
+	selector.Site = h.told(siteOfRequest(r, trusted), r.Host)
 	if stored := h.store.Get(f.Key); r.Host == "" && len(stored) > 0 {
 		selector.Site = stored[0].Site
 	}

@@ -178,8 +178,7 @@ type call struct {
 	w      recorder
 	r      *http.Request
 	client clients.ID
-	// trusted is set if the request came through a trusted proxy.
-	trusted bool
+	site   site
 	// upgrade are the protocols that the client offers to change to; nil means none.
 	upgrade []string
 	id      string // of the request, for the origin and the caller; "": it has none
@@ -215,10 +214,10 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	client, trusted := h.Client(r)
 	upgrade := upgradeOf(r)
 	r = h.heard(r, trusted)
-	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, client: client, trusted: trusted, upgrade: upgrade, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
+	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, client: client, site: siteOfRequest(r, trusted), upgrade: upgrade, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	c.selector = h.store.Selector(r.Header, &h.Rules)
-	c.selector.Client, c.selector.Site = client, h.siteOf(r, trusted)
+	c.selector.Client, c.selector.Site = client, h.told(c.site, r.Host)
 	defer func() {
 		c.w.Waited = time.Duration(c.waited.Load())
 		tell(&c.w.Result)

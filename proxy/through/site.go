@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -79,7 +78,11 @@ func tellsOf(s *Settings, origin *Origin) tells {
 // client has reached the API. Otherwise, clients of another address would get links to this one. secure means that the request came over
 // TLS. proxys are the fields of a trusted proxy; nil means that the request did not come through one.
 func (h *Handler) Site(host string, secure bool, proxys web.Fields) string {
-	s := siteOf(host, secure, proxys)
+	return h.told(siteOf(host, secure, proxys), host)
+}
+
+// told returns the Site of requests from a site with a Host.
+func (h *Handler) told(s site, host string) string {
 	switch {
 	case !h.tells.host && !h.tells.scheme:
 		return ""
@@ -91,16 +94,12 @@ func (h *Handler) Site(host string, secure bool, proxys web.Fields) string {
 	return s.scheme + "://" + s.host + " " + host
 }
 
-// siteOf returns the Site of a request, which has the fields that heard leaves.
-func (h *Handler) siteOf(r *http.Request, trusted bool) string {
-	return h.Site(r.Host, r.TLS != nil, proxysOf(r, trusted))
-}
-
-func proxysOf(r *http.Request, trusted bool) web.Fields {
+// siteOfRequest returns the site of a request, which has the fields that heard leaves.
+func siteOfRequest(r *http.Request, trusted bool) site {
 	if !trusted {
-		return nil
+		return siteOf(r.Host, r.TLS != nil, nil)
 	}
-	return web.FieldsOf(r.Header)
+	return siteOf(r.Host, r.TLS != nil, web.FieldsOf(r.Header))
 }
 
 // tellSite adds the address of the client, and the site, to the fields for the origin.
@@ -113,17 +112,16 @@ func (c *call) tellSite(h http.Header) {
 		hops = append(hops, peer)
 		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], peer)
 	}
-	s := siteOf(c.r.Host, c.r.TLS != nil, proxysOf(c.r, c.trusted))
-	if h["X-Forwarded-Host"] == nil && s.host != "" {
-		h["X-Forwarded-Host"] = []string{s.host}
+	if h["X-Forwarded-Host"] == nil && c.site.host != "" {
+		h["X-Forwarded-Host"] = []string{c.site.host}
 	}
 	if h["X-Forwarded-Proto"] == nil {
-		h["X-Forwarded-Proto"] = []string{s.scheme}
+		h["X-Forwarded-Proto"] = []string{c.site.scheme}
 	}
 	if c.Prefix != "" {
 		h["X-Forwarded-Prefix"] = []string{strings.TrimSuffix(first(h["X-Forwarded-Prefix"]), "/") + c.Prefix}
 	}
-	h["Forwarded"] = []string{forwardedOf(hops[max(0, len(hops)-mostHops):], s)}
+	h["Forwarded"] = []string{forwardedOf(hops[max(0, len(hops)-mostHops):], c.site)}
 }
 
 // mostHops limits the hops in Forwarded to the last ones.
@@ -174,15 +172,12 @@ func forwardedOf(hops []string, s site) string {
 
 // node returns an address, with or without a port, as a node of Forwarded (RFC 7239, section 6).
 func node(hop string) string {
-	address, err := netip.ParseAddr(strings.Trim(hop, "[]"))
-	if withPort, portErr := netip.ParseAddrPort(hop); portErr == nil {
-		address, err = withPort.Addr(), nil
-	}
-	switch {
-	case err != nil:
+	switch address := uri.ParseHop(hop); {
+	case !address.IsValid():
 		return "unknown"
-	case address.Unmap().Is4():
-		return address.Unmap().String()
+	case address.Is4():
+		return address.String()
+	default:
+		return `"[` + address.String() + `]"`
 	}
-	return `"[` + address.WithZone("").String() + `]"`
 }
