@@ -27,7 +27,7 @@ func (c *conn) advance() (done bool) {
 		return true
 	}
 	if answered > 0 {
-		c.noteAnswered(answered, now)
+		c.noteAnswered(now)
 	}
 	switch {
 	case v == framed:
@@ -57,6 +57,7 @@ func (c *conn) answer(x *exchange) (rest []byte, v verdict, err error) {
 		if v != plain {
 			return rest, v, c.write(x)
 		}
+		c.lane.metrics.answered.Inc() // before it is written: a client that has its response finds it counted
 		rest = rest[x.head.size:]
 		if x.full() {
 			err = c.write(x)
@@ -66,8 +67,7 @@ func (c *conn) answer(x *exchange) (rest []byte, v verdict, err error) {
 }
 
 // noteAnswered follows that requests were answered: the connection is idle from now on.
-func (c *conn) noteAnswered(requests int, now instant) {
-	c.lane.metrics.answered.Add(float64(requests))
+func (c *conn) noteAnswered(now instant) {
 	if c.first && !c.unseen.Load() {
 		c.unseen.Store(true)
 	}
