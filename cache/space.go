@@ -119,13 +119,7 @@ func (s *Space) GetNear(ctx context.Context, key string, want Want, load Loader,
 	}
 	s.observeRequest(key)
 	now := time.Now()
-	r := s.cache.near.hot.get(key)
-	found := r != nil
-	if found {
-		s.fromHot(r, want, now, answer)
-	} else {
-		found = s.lookNear(key, want, now, answer)
-	}
+	r, found := s.readMemory(key, want, now, answer)
 	switch {
 	case !found, !policy.Usable(answer.State):
 		s.metrics.nearMiss.Inc()
@@ -190,13 +184,23 @@ func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, f
 	return s.await(ctx, key, want, load, found)
 }
 
-// Fallback serves the stale copy that GetNear found to a caller that may not wait,
-// because of err; false when there is none that is still usable.
-func (s *Space) Fallback(key string, found *Answer, err error) (Answer, bool) {
-	if found.State != policy.Stale && !found.superseded || !s.stillUsable(key, found, time.Now()) {
-		return Answer{}, false
+// Fallback returns the copy for a client that may not wait because of err: the one that
+// GetNear found, or the better one that is in memory by now. ok is false if neither is usable.
+func (s *Space) Fallback(key string, want Want, found *Answer, err error) (answer Answer, ok bool) {
+	if found.State != policy.Stale && !found.superseded {
+		found = nil
 	}
-	return s.fallback(found, err), true
+	return s.fallback(key, want, found, err)
+}
+
+// readMemory looks the key up in the hot table, then in the rest of the near tier. r is its
+// entry in the hot table; nil means that it is not there.
+func (s *Space) readMemory(key string, want Want, now time.Time, answer *Answer) (r *hotEntry, found bool) {
+	if r = s.cache.near.hot.get(key); r == nil {
+		return nil, s.lookNear(key, want, now, answer)
+	}
+	s.fromHot(r, want, now, answer)
+	return r, true
 }
 
 // lookNear looks the key up in the near tier.
@@ -303,12 +307,12 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 			s.metrics.paused.Inc()
 			return Answer{}, &PausedError{err, wait}
 		}
-		return s.fallback(stale, err), nil
+		return s.fallbackOrAwait(ctx, key, want, load, stale, err)
 	}
 	var softTimeout <-chan time.Time
 	if stale != nil {
 		if _, err := s.cache.withheld.paused(key, true, time.Now()); err != nil && !stale.superseded {
-			return s.fallback(stale, err), nil
+			return s.fallbackOrAwait(ctx, key, want, load, stale, err)
 		}
 		timer := time.NewTimer(s.patience(stale))
 		defer timer.Stop()
@@ -332,9 +336,9 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 		select {
 		case <-flight.done:
 		case <-softTimeout:
-			if s.stillUsable(key, stale, time.Now()) {
+			if answer, ok := s.fallback(key, want, stale, errSlow); ok {
 				s.cache.flights.detach(flight)
-				return s.fallback(stale, errSlow), nil
+				return answer, nil
 			}
 		case <-ctx.Done():
 			return Answer{}, ctx.Err()
@@ -407,17 +411,26 @@ func (s *Space) answerFrom(ctx context.Context, key string, want Want, load Load
 	return answer, nil
 }
 
-// fallbackOrError serves a stale copy after a failed flight: the one that the
-// flight found, or the caller's own.
+// fallbackOrAwait returns the copy for a client whose key is not filled now because of err.
+// If the copy has been purged or has expired since it was found, the client waits as one without a copy.
+func (s *Space) fallbackOrAwait(ctx context.Context, key string, want Want, load Loader, stale *Answer, err error) (Answer, error) {
+	if answer, ok := s.fallback(key, want, stale, err); ok {
+		return answer, nil
+	}
+	return s.await(ctx, key, want, load, nil)
+}
+
+// fallbackOrError returns a copy after a failed flight: the one that the flight found, the
+// client's own, or the one in memory.
 func (s *Space) fallbackOrError(err error, key string, want Want, found *flightResult, stale *Answer) (Answer, error) {
-	now := time.Now()
 	if found != nil {
+		now := time.Now()
 		if answer, err2 := s.resultAnswer(key, found, want, now); err2 == nil && s.stillUsable(key, &answer, now) {
-			return s.fallback(&answer, err), nil
+			stale = &answer
 		}
 	}
-	if s.stillUsable(key, stale, now) {
-		return s.fallback(stale, err), nil
+	if answer, ok := s.fallback(key, want, stale, err); ok {
+		return answer, nil
 	}
 	return Answer{}, err
 }
@@ -432,16 +445,40 @@ func (s *Space) stillUsable(key string, stale *Answer, now time.Time) bool {
 	return policy.Usable(state)
 }
 
-// fallback serves a stale copy because the refresh failed or was slow, or a superseded
-// one that is fresh by its own age because the newer was not to be had.
-func (s *Space) fallback(stale *Answer, err error) Answer {
-	if stale.superseded && stale.State != policy.Stale {
+// fallback returns the copy that is served because a fill failed, was slow or was not started:
+// stale, or a better one that is in memory by now. ok is false if neither is usable. Only an
+// answer that is served as stale says that the refresh failed. A superseded copy, or one from
+// memory, counts as a hit if it is fresh or in grace.
+func (s *Space) fallback(key string, want Want, stale *Answer, err error) (answer Answer, ok bool) {
+	now := time.Now()
+	if !s.stillUsable(key, stale, now) {
+		stale = nil
+	}
+	better, found := s.betterInMemory(key, want, stale, now)
+	if found {
+		stale = &better
+	}
+	switch {
+	case stale == nil:
+		return Answer{}, false
+	case stale.State != policy.Stale && (found || stale.superseded):
 		s.countAnswer(stale)
-		return *stale
+		return *stale, true
 	}
 	s.metrics.stale.Inc()
 	s.metrics.staleAge.Observe(max(0, -stale.Left).Seconds())
 	s.metrics.age.Observe(stale.Age.Seconds())
 	stale.Failed = err
-	return *stale
+	return *stale, true
+}
+
+// betterInMemory returns the usable copy in memory if it is better than the one that a client
+// found earlier; nil means that it found none. Since then, the fill that it waits for may have
+// found a newer one in Redis, which is itself too old to end the fill, or another fill has ended.
+func (s *Space) betterInMemory(key string, want Want, earlier *Answer, now time.Time) (better Answer, ok bool) {
+	_, found := s.readMemory(key, want, now, &better)
+	if !found || !policy.Usable(better.State) || earlier != nil && !policy.Prefers(&better.Meta, &earlier.Meta, now) {
+		return Answer{}, false
+	}
+	return better, true
 }

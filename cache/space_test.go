@@ -384,16 +384,16 @@ func TestFallback(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		var seen Answer
 		s.GetNear(t.Context(), "k", Want{}, l, &seen)
-		answer, ok := s.Fallback("k", &seen, errFull)
+		answer, ok := s.Fallback("k", Want{}, &seen, errFull)
 		if !ok || !errors.Is(answer.Failed, errFull) {
 			t.Errorf("%v %+v", ok, answer)
 		}
 		wantText(t, answer, "answer 1")
-		if _, ok := s.Fallback("nothing", &Answer{}, errFull); ok {
+		if _, ok := s.Fallback("nothing", Want{}, &Answer{}, errFull); ok {
 			t.Error("a copy was served for a key that was never filled")
 		}
 		s.PurgeKey("k", time.Now())
-		if _, ok := s.Fallback("k", &seen, errFull); ok {
+		if _, ok := s.Fallback("k", Want{}, &seen, errFull); ok {
 			t.Error("a copy purged meanwhile was served")
 		}
 	})

@@ -381,7 +381,7 @@ func TestSupersededCopyIsAFallback(t *testing.T) {
 		if ready {
 			t.Fatal("it is ready")
 		}
-		h, ok := two.Fallback("story:k", &found, errors.New("shed"))
+		h, ok := two.Fallback("story:k", Want{}, &found, errors.New("shed"))
 		if wantText(t, h, "answer 1"); !ok || h.State != policy.Fresh || h.Failed != nil {
 			t.Errorf("%v %+v", ok, h)
 		}

@@ -37,7 +37,7 @@ func (s *Server) getNearOrAwait(req *request, space *cache.Space, key string, wa
 	}
 	client := req.clientID()
 	if !s.admission.enter(req.route.load, client, req.start) {
-		if stale, ok := space.Fallback(key, &answer, errShed); ok {
+		if stale, ok := space.Fallback(key, want, &answer, errShed); ok {
 			return stale, nil
 		}
 		return cache.Answer{}, errShed
