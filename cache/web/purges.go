@@ -136,6 +136,12 @@ func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) 
 	return s.wide.cover(key, o)
 }
 
+// IsPurged reports whether a response was hard purged since it was requested.
+func (s *Store) IsPurged(key string, o *Object) bool {
+	gone, _ := s.purgedSince(key, o)
+	return gone
+}
+
 // mayBePurged is purgedSince for a fill, which comes too late where more URIs were purged since it began than are remembered.
 func (s *Store) mayBePurged(key string, o *Object) bool {
 	s.mu.Lock()

@@ -83,8 +83,8 @@ func (e *errand) storedMeanwhile() (a answer, ok bool) {
 	if e.asIs || e.prefix != nil {
 		return a, false
 	}
-	if e.rests() {
-		return e.reused(e.stored), true
+	if o := e.latest(); o != nil && standsIn(o, e.q, e.began, e.now()) {
+		return e.reused(o), true
 	}
 	o := e.selected()
 	if o == nil || o == e.stored || o.Part != nil || o.Judge(&e.q.Directives, e.began) != web.Reuse {
@@ -164,26 +164,42 @@ func (e *errand) interim() interimFunc {
 // failed answers from what is stored where the origin cannot be reached, or says why not. Where all callers have left, nobody
 // knows whether it can: who asks and leaves must not keep others from asking. Nor must a client over its rate limit.
 func (e *errand) failed(err error) answer {
+	o := e.latest()
 	switch {
-	case e.stored == nil, errors.Is(err, context.Canceled), !e.stored.Usable(true, e.now()):
+	case o == nil, errors.Is(err, context.Canceled), !o.Usable(true, e.now()):
 		return answer{err: err, status: e.status, shared: true}
 	case isLimited(err):
-		return e.standIn(0)
+		return e.standIn(o, 0)
 	}
-	return e.stale(0)
+	return e.stale(o, 0)
+}
+
+// latest returns the stored response that may take the place of an answer of the origin: the one that the client found, or a
+// newer one that is in memory by now. nil means that there was none, or that it has been purged since.
+func (e *errand) latest() *web.Object {
+	if e.stored == nil {
+		return nil
+	}
+	if o := e.selected(); o != nil && o.Part == nil && !o.Requested.Before(e.stored.Requested) {
+		return o
+	}
+	if e.store.IsPurged(e.key, e.stored) {
+		return nil
+	}
+	return e.stored
 }
 
 // stale is what is stored, in the place of an answer that the origin did not give.
-func (e *errand) stale(status int) answer {
-	e.stored.Failed(e.now())
-	return e.standIn(status)
+func (e *errand) stale(o *web.Object, status int) answer {
+	o.Failed(e.now())
+	return e.standIn(o, status)
 }
 
-// standIn returns the stored response as the answer. status is what the origin has answered; 0 means nothing.
-func (e *errand) standIn(status int) answer {
+// standIn returns a stored response as the answer. status is what the origin has answered; 0 means nothing.
+func (e *errand) standIn(o *web.Object, status int) answer {
 	s := e.status
-	s.Hit, s.Status, s.TTL = true, status, e.stored.Left(e.now())
-	return answer{object: e.stored, status: s, shared: true}
+	s.Hit, s.Status, s.TTL = true, status, o.Left(e.now())
+	return answer{object: o, status: s, shared: true}
 }
 
 // validated is the answer where the origin's is about what is stored; false: it is a new one.
@@ -199,8 +215,10 @@ func (e *errand) validated(got *web.Response) (a answer, ok bool) {
 		if o := e.variants.Tagged(got.Header.Get("Etag"), &e.selector); o != nil {
 			return e.update(o, got), true
 		}
-	case e.stored != nil && web.StatusIsTrouble(got.Status) && e.stored.Usable(false, e.now()):
-		return e.stale(got.Status), true
+	case web.StatusIsTrouble(got.Status):
+		if o := e.latest(); o != nil && o.Usable(false, e.now()) {
+			return e.stale(o, got.Status), true
+		}
 	}
 	return a, false
 }

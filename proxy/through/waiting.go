@@ -78,14 +78,18 @@ func (c *call) wait(f *flight, e *errand) answer {
 		defer timer.Stop()
 		enough = timer.C
 	}
-	select {
-	case <-f.head:
-		return f.answer
-	case <-enough:
-		f.keep()
-		return e.stale(0)
-	case <-c.r.Context().Done():
+	for {
+		select {
+		case <-f.head:
+			return f.answer
+		case <-enough:
+			if o := e.latest(); o != nil && o.Usable(false, c.began) {
+				f.keep()
+				return e.stale(o, 0)
+			}
+		case <-c.r.Context().Done():
+			c.gone()
+			return answer{}
+		}
 	}
-	c.gone()
-	return answer{}
 }
