@@ -17,10 +17,13 @@ var ErrInvalid error = words.NewError("invalid change", "更改有误")
 // errConflict means that another instance stored a change first.
 var errConflict = errors.New("other changes were stored at the same time")
 
+// errStoreTime means that a change could not be stored within storeTime.
+var errStoreTime = errors.New("the store took too long")
+
 const (
-	// storeTime bounds how long an operator waits for other changes that are being stored, and
-	// for how long it is tried again to store one while others keep storing theirs: the
-	// pauses grow from firstSwapPause to maxSwapPause.
+	// storeTime limits how long an operator waits until a change is stored, in all: for changes
+	// that are being stored already, for each call of the store, and for further attempts while
+	// others keep storing theirs. The pauses between these grow from firstSwapPause to maxSwapPause.
 	storeTime      = 2 * time.Second
 	firstSwapPause = 2 * time.Millisecond
 	maxSwapPause   = 50 * time.Millisecond
@@ -61,9 +64,9 @@ func (r *Replicator) logChange(c Change, record Record) {
 // storePending stores the pending changes, unless others who were waiting for the store have
 // done so by then.
 func (r *Replicator) storePending(ctx context.Context) error {
-	wait, cancel := context.WithTimeout(ctx, storeTime)
+	ctx, cancel := withStoreTime(ctx)
 	defer cancel()
-	if err := r.lockStore(wait); err != nil {
+	if err := r.lockStore(ctx); err != nil {
 		return err
 	}
 	defer r.unlockStore()
@@ -73,9 +76,22 @@ func (r *Replicator) storePending(ctx context.Context) error {
 	return r.syncStore(ctx)
 }
 
+// withStoreTime returns a context that ends after storeTime, for all that an operator waits for.
+func withStoreTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, storeTime, errStoreTime)
+}
+
+// gaveUp reports whether nobody waits for the store any more, so that its silence says nothing. If it has not replied
+// within storeTime, it has failed.
+func gaveUp(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errStoreTime)
+}
+
 // changeExpected makes a change on top of what is stored, unless its target was changed since
 // it was decided about.
 func (r *Replicator) changeExpected(ctx context.Context, c Change) (record Record, err error) {
+	ctx, cancel := withStoreTime(ctx)
+	defer cancel()
 	if err := r.lockStore(ctx); err != nil {
 		return Record{}, err
 	}

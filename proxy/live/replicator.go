@@ -118,7 +118,7 @@ func (r *Replicator) lockStore(ctx context.Context) error {
 	case r.storeLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

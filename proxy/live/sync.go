@@ -184,15 +184,15 @@ func (r *Replicator) syncStore(ctx context.Context) error {
 // nothing but pending changes, changes made elsewhere count even if nothing can be stored.
 func (r *Replicator) syncOnce(ctx context.Context) (err error) {
 	defer r.cfg.Panics.Catch(panics.Settings, &err)
-	inSync, gaveUp := false, false
+	inSync, unknown := false, false
 	defer func() {
-		if !gaveUp {
+		if !unknown {
 			r.setInSync(inSync)
 		}
 	}()
 	v, err := r.compareStored(ctx)
 	if err != nil {
-		if gaveUp = ctx.Err() != nil; !gaveUp { // else nobody waited for the store
+		if unknown = gaveUp(ctx); !unknown {
 			r.setWaited()
 		}
 		return err
@@ -201,7 +201,7 @@ func (r *Replicator) syncOnce(ctx context.Context) (err error) {
 		err = r.adopt(v.base, v.raw, nil)
 	}
 	if !v.isSound() || v.next != v.base {
-		if err = r.write(ctx, v); err != nil && !errors.Is(err, errConflict) && ctx.Err() == nil {
+		if err = r.write(ctx, v); err != nil && !errors.Is(err, errConflict) && !gaveUp(ctx) {
 			r.setWaited()
 		}
 	}
