@@ -75,11 +75,23 @@ func (l logger) Printf(ctx context.Context, format string, v ...any) {
 // dialer is go-redis' type of one.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
+// within returns a dialer that takes at most the timeout.
+func within(timeout time.Duration, dial dialer) dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return dial(ctx, network, addr)
+	}
+}
+
 // dialer connects as the URL says, for at most the timeout, the TLS handshake
 // included, where go-redis' own ignores the context. With a socket file the
 // address is ignored.
 func (o *options) dialer(timeout time.Duration) dialer {
 	plain := net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 5}}
+	if o.dial != nil {
+		return within(timeout, o.dial)
+	}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if o.socket != "" {
 			return plain.DialContext(ctx, "unix", o.socket)

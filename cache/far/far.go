@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,8 @@ type Config struct {
 	Queue int
 	// QueueBytes bounds them in bytes; 0 means 64 MiB.
 	QueueBytes int64
+	// Dial connects to Redis without TLS; nil means by the network of the machine.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// OpenFor is how long the breakers stay open; 0 means 2 s.
 	OpenFor time.Duration
 	// Panics catches those of what goes on in the background.
@@ -100,6 +103,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	}
 	cfg.Timeout = cmp.Or(cfg.Timeout, opts.readTime)
 	cfg = cfg.withDefaults()
+	opts.dial = cfg.Dial
 	times := opts.callTimes(cfg.Timeout)
 	redirectLog(log)
 	t := &Tier{

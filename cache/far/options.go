@@ -25,6 +25,7 @@ type options struct {
 	cluster   bool
 	socket    string      // of a server on this machine
 	tls       *tls.Config // nil without
+	dial      dialer      // see Config.Dial
 
 	readTime, writeTime, dialTime, poolTime time.Duration // 0: the tier's own
 }

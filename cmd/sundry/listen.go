@@ -40,7 +40,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 			return err
 		}
 	}
-	private, err := listener.Config(s.config.ReusePort).Listen(ctx, "tcp", s.config.Admin)
+	private, err := s.listenAdmin(ctx)
 	if err != nil {
 		if !s.config.ReusePort {
 			_ = errors.Join(s.listener.Close(), s.plain.close())
@@ -130,7 +130,7 @@ func (s *server) listen(ctx context.Context) error {
 		s.listener.Use(inherited[0])
 		inherited = inherited[1:]
 	default:
-		err = s.listener.Open(ctx, s.config.Listen, s.config.ReusePort)
+		err = s.listenPublic(ctx)
 	}
 	if err != nil {
 		return s.cannotListen(ctx, "public", "--listen", s.config.Listen, err)

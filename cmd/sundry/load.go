@@ -141,7 +141,7 @@ func (l *loaded) close() {
 // they run.
 func newEnvironment(f *flags, c *config.Config, w *process, reg prometheus.Registerer, log *slog.Logger, p *panics.Catcher) (*upstreams.Environment, error) {
 	env := &upstreams.Environment{
-		Transport: upstreams.NewTransport(), Secret: w.getenv, Hidden: w.hidden, Log: log, Panics: p, Data: catalog.Data(c.Catalog),
+		Transport: w.network.transport(), Secret: w.getenv, Hidden: w.hidden, Log: log, Panics: p, Data: catalog.Data(c.Catalog),
 	}
 	env.Budget.Limit = int64(c.ReplyMemory)
 	env.Metrics = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas)

@@ -39,6 +39,10 @@ type process struct {
 	// onEnvironment, unless nil, is called with the environment of the sources
 	// before serve compiles them.
 	onEnvironment func(*upstreams.Environment)
+	// network is the network of the process; nil means that of the machine.
+	network *network
+	// unwatched: changes of files are not noticed.
+	unwatched bool
 	// adviseEvery is how often serve makes reports, and keeps what was seen; 0: every few minutes.
 	adviseEvery time.Duration
 	// light: the process has a ballast of its own, as that of many servers in a test.

@@ -161,7 +161,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 		Memory: near, Fills: s.config.Fills, Registerer: reg, Log: s.log, Panics: s.panics, Observer: s.observer, Describe: describeFailure, Restore: restoreFailure,
 	}
 	if s.config.Redis != "" {
-		if s.far, err = far.Open(far.Config{URL: s.config.Redis, Panics: s.panics}, reg, s.log); err != nil {
+		if s.far, err = far.Open(far.Config{URL: s.config.Redis, Dial: s.process.network.dialer(), Panics: s.panics}, reg, s.log); err != nil {
 			return err
 		}
 		cfg.Far, s.env.Quotas.Fleet = inSyncOnly{s.far, s.inSync}, s.far
@@ -186,7 +186,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	}
 	s.front, err = proxy.New(proxy.Config{
 		Transfers: listener.Origins(), Unsent: express.NewUnsent(s.memory()), Ended: func(conn net.Conn) { s.listener.Ended(conn) },
-		Fleet: s.fleet(), Status: s.statusStore(), Cache: s.cache, Store: s.store, Dial: s.cmd.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Languages: languages(s.config), Replay: s.cmd.Replay, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
+		Fleet: s.fleet(), Status: s.statusStore(), Cache: s.cache, Store: s.store, Dial: s.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Languages: languages(s.config), Replay: s.cmd.Replay, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
 		Recorded: func(of *catalog.Catalog) []*fixtures.Case {
 			cases, _ := casesFor(of, s.config.Catalog) // what is wrong with the others, check says
 			return cases

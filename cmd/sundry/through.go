@@ -104,6 +104,14 @@ func (s *server) newStore(memory int64, reg prometheus.Registerer) (*web.Store, 
 	return web.NewStore(c)
 }
 
+// dialOrigin connects to an origin in the network of the process.
+func (s *server) dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
+	if n := s.process.network; n != nil {
+		return n.dial(ctx, network, address)
+	}
+	return s.cmd.dialOrigin(ctx, network, address)
+}
+
 // dialOrigin connects to an origin that the operator named: any address may be meant.
 func (f *flags) dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
 	if f.Replay {

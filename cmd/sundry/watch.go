@@ -89,7 +89,7 @@ func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
 	if s.config.TLSCert != "" {
 		of.pair = []string{filepath.Clean(s.config.TLSCert), filepath.Clean(s.config.TLSKey)}
 	}
-	if of.file == "" && of.catalog == "" && of.pair == nil {
+	if s.process.unwatched || of.file == "" && of.catalog == "" && of.pair == nil {
 		return nil, func() {}
 	}
 	w, err := fsnotify.NewWatcher()

@@ -89,6 +89,7 @@ const handshakeTime = 100 * time.Millisecond
 // Refuse refuses new connections, and ends Accept with net.ErrClosed when the
 // handshakes under way had time to complete. It returns before that.
 func (l *Listener) Refuse() error {
+	l.closing.Store(true) // before Accept ends
 	socket, ok := l.Listener.(*net.TCPListener)
 	if !ok {
 		return l.Close()
@@ -98,7 +99,6 @@ func (l *Listener) Refuse() error {
 		// accept and the close is reset.
 		_ = refuseNew(socket)
 	}
-	l.closing.Store(true)
 	return socket.SetDeadline(time.Now().Add(handshakeTime))
 }
 
