@@ -1,5 +1,5 @@
 # Commands by short names. CI (.ci/run) has them but for fuzz, bench, lighthouse, suites and vuln.
-.PHONY: build run check doctor test race chaos soak alerts cache-tests cost fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse suites nightly ci
+.PHONY: build run check doctor test race chaos simulate soak alerts cache-tests cost fuzz bench bench-diff lint fmt golden pictures image release vuln lighthouse suites nightly ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -24,6 +24,11 @@ race:
 # events again: SUNDRY_TEST_CHAOS_SEED=<seed> make chaos
 chaos:
 	SUNDRY_TEST_CHAOS=$${SUNDRY_TEST_CHAOS:-2m} go test -count 1 -timeout 30m -run TestChaos -v ./cmd/sundry
+
+# Fleets in simulated time, with random faults, for FOR=1h or FOR=300 seeds. What fails is shown by the shortest
+# schedule that fails. The first seed: SUNDRY_TEST_SIMULATE_SEED=<seed> make simulate
+simulate:
+	SUNDRY_TEST_SIMULATE=$(or $(FOR),1h) go test -count 1 -timeout 0 -run TestSimulation -v ./cmd/sundry
 
 # Three instances of the program under faults and orders, for SUNDRY_TEST_SOAK.
 soak:
@@ -164,7 +169,7 @@ suite-%:
 
 # Everything that takes too long for CI, in some hours. A failure does not end it. With cache-tests: make nightly DIR=…
 nightly:
-	$(MAKE) -k race chaos soak alerts fuzz cost suites vuln bench $(if $(DIR),cache-tests)
+	$(MAKE) -k race simulate chaos soak alerts fuzz cost suites vuln bench $(if $(DIR),cache-tests)
 
 ci:
 	bash .ci/run

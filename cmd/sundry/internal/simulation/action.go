@@ -1,0 +1,115 @@
+package simulation
+
+import (
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"time"
+)
+
+// action is a kind of event.
+type action struct {
+	weight int // among all
+	fleet  bool
+	draw   func(*rand.Rand, *Event) // chooses the rest of an event; nil means that there is nothing to choose
+	run    func(*fleet, Event)
+}
+
+func keysOf(m map[string]action) iter.Seq[string] { return maps.Keys(m) }
+
+// actions returns all kinds of events, by their names.
+func actions() map[string]action {
+	all := map[string]action{}
+	for _, part := range []map[string]action{clientActions(), operatorActions(), linkFaults(), redisFaults(), instanceFaults()} {
+		maps.Copy(all, part)
+	}
+	return all
+}
+
+func drawTarget(r *rand.Rand, e *Event) { e.Target = pick(r, targets()...) }
+
+// clientActions are those of clients.
+func clientActions() map[string]action {
+	return map[string]action{
+		"get":   {weight: 60, draw: drawTarget, run: func(f *fleet, e Event) { f.get(e.On, e.Target) }},
+		"burst": {weight: 12, fleet: true, draw: drawTarget, run: (*fleet).burst},
+		"unsafe": {weight: 4, draw: func(r *rand.Rand, e *Event) { e.Target = apiPath + pick(r, "1", "2", "3") },
+			run: (*fleet).unsafe},
+	}
+}
+
+// linkFaults are those of the way of an instance to Redis.
+func linkFaults() map[string]action {
+	return map[string]action{
+		"refuse": {weight: 2, draw: drawFault, run: func(f *fleet, e Event) { f.linkFault(e, faults{refused: true}) }},
+		"stall":  {weight: 2, draw: drawFault, run: func(f *fleet, e Event) { f.linkFault(e, faults{stalled: true}) }},
+		"slow": {weight: 2, draw: func(r *rand.Rand, e *Event) { drawFault(r, e); e.N = 1 + r.IntN(200) },
+			run: func(f *fleet, e Event) {
+				ms := time.Duration(e.N) * time.Millisecond
+				f.linkFault(e, faults{there: ms / 3, back: ms})
+			}},
+		"cut": {weight: 2, run: func(f *fleet, e Event) { f.brief(e.On); f.instances[e.On].network.toRedis.cut() }},
+		"lose replies": {weight: 2, draw: drawCount, run: func(f *fleet, e Event) {
+			f.brief(e.On)
+			f.instances[e.On].network.toRedis.change(func(l *link) { l.loses += e.N })
+		}},
+		"lose notices": {weight: 2, draw: drawCount, run: func(f *fleet, e Event) {
+			f.lostNotice(e.On)
+			f.instances[e.On].network.toRedis.change(func(l *link) { l.drops += e.N })
+		}},
+		"repeat notices": {weight: 1, draw: drawCount, run: func(f *fleet, e Event) {
+			f.instances[e.On].network.toRedis.change(func(l *link) { l.twice += e.N })
+		}},
+	}
+}
+
+func drawFault(r *rand.Rand, e *Event) { e.For = seconds(r, 12) }
+func drawCount(r *rand.Rand, e *Event) { e.N = 1 + r.IntN(3) }
+
+// redisFaults are those of Redis.
+func redisFaults() map[string]action {
+	refuses := func(text string, writes bool) func(f *fleet, e Event) {
+		return func(f *fleet, e Event) {
+			f.fault(everyone, e.For)
+			f.droppedWrites()
+			f.redis.refuses(text, writes)
+			f.after(e.For, func() { f.redis.refuses("", false) })
+		}
+	}
+	return map[string]action{
+		"redis full":      {weight: 1, fleet: true, draw: drawFault, run: refuses("OOM command not allowed when used memory > 'maxmemory'.", true)},
+		"redis read-only": {weight: 1, fleet: true, draw: drawFault, run: refuses("READONLY You can't write against a read only replica.", true)},
+		"redis loads":     {weight: 1, fleet: true, draw: drawFault, run: refuses("LOADING Redis is loading the dataset in memory", false)},
+		"redis emptied":   {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.emptied(); f.redis.FlushAll() }},
+		"redis saved":     {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.redis.save() }},
+		"redis rolled back": {weight: 1, fleet: true, run: func(f *fleet, _ Event) {
+			f.emptied()
+			f.cutAll()
+			f.redis.rollBack()
+		}},
+		"redis restarts": {weight: 1, fleet: true, draw: func(r *rand.Rand, e *Event) { e.For = seconds(r, 5) }, run: func(f *fleet, e Event) {
+			f.emptied()
+			f.fault(everyone, e.For)
+			for _, i := range f.instances {
+				i.network.toRedis.set(faults{refused: true})
+			}
+			f.redis.FlushAll()
+			f.after(e.For, func() { f.healLinks() })
+		}},
+	}
+}
+
+// instanceFaults are those of instances, and of the origin.
+func instanceFaults() map[string]action {
+	return map[string]action{
+		"restart": {weight: 2, run: func(f *fleet, e Event) { f.restart(e.On) }},
+		"kill":    {weight: 2, run: func(f *fleet, e Event) { f.kill(e.On) }},
+		"pause": {weight: 1, draw: func(r *rand.Rand, e *Event) { e.For = seconds(r, 8) }, run: func(f *fleet, e Event) {
+			f.pause(e)
+		}},
+		"origin down": {weight: 1, fleet: true, draw: drawFault, run: func(f *fleet, e Event) {
+			f.origin.setDown(true)
+			f.after(e.For, func() { f.origin.setDown(false) })
+		}},
+	}
+}

@@ -1,0 +1,272 @@
+package simulation
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// rule is a promise of the documents.
+type rule struct {
+	name    string
+	promise string
+	source  string // the document that makes it
+	check   func(f *fleet, r *rule, q *request)
+}
+
+// Bounds of the promises.
+const (
+	// inTouchTime is how long an instance must have been in touch with Redis to know what others have changed.
+	inTouchTime = 6 * time.Second
+	// sameTime is what the clocks of two instances may differ by, as each reads that of Redis.
+	sameTime = 60 * time.Millisecond
+	// operatorTime is how long a call of an operator may take.
+	operatorTime = 3 * time.Second
+	// waitWithCopy is how long a client waits for whose request there is a copy: the soft timeout, and what answering takes.
+	waitWithCopy = 320 * time.Millisecond
+	// waitWithout is how long one waits without a copy: the time of a fill, and two reads of Redis.
+	waitWithout = 5*time.Second + 250*time.Millisecond
+	// usableTime is how old a copy may be that is used after an error, whatever an operator has set.
+	usableTime = 20 * time.Second
+)
+
+// rules are the promises that concern the responses to clients.
+func rules() []rule {
+	return []rule{
+		{"C0", "a response is that of its target", "architecture.md", (*fleet).checkContent},
+		{"P1", "an instance that answered a purge, hard, soft or by an unsafe request, serves nothing older (as fresh)", "admin-api.md, proxy.md", (*fleet).checkPurged},
+		{"P2", "nor do other instances, once they are in touch with Redis", "scaling.md", (*fleet).checkPurgedElsewhere},
+		{"M1", "no instance serves an older response than one that it has served", "scaling.md", (*fleet).checkOlder},
+		{"M2", "in a healthy fleet no instance serves an older response than one that any has served", "scaling.md", (*fleet).checkOldest},
+		{"E1", "no error and no negative answer is served in place of a usable copy", "tuning.md", (*fleet).checkErrors},
+		{"B1", "a client waits the soft timeout at most where there is a copy, and else the time of a fill", "tuning.md", (*fleet).checkWait},
+	}
+}
+
+// check compares what was observed with the promises.
+func (f *fleet) check() {
+	for _, r := range rules() {
+		for _, q := range f.requests {
+			if !q.unsafe {
+				r.check(f, &r, q)
+			}
+		}
+	}
+	f.checkOperators()
+	f.checkCalls()
+	f.checkSettings()
+}
+
+// fail notes that a promise was broken.
+func (f *fleet) fail(at time.Time, rule, format string, args ...any) {
+	f.failures = append(f.failures, Failure{at.Sub(f.began), rule, fmt.Sprintf(format, args...)})
+}
+
+// loadOf returns the load that a response comes from; nil means none.
+func (f *fleet) loadOf(q *request) *load {
+	if q.load < 1 || q.load > len(f.origin.loads) {
+		return nil
+	}
+	return f.origin.loads[q.load-1]
+}
+
+// troubled reports whether an instance, or any for everyone, was in trouble at some time of a period. Of the kinds of trouble that do
+// not end at once, all count.
+func (f *fleet) troubled(instance int, from, to time.Time) bool {
+	for _, t := range f.troubles {
+		concerns := instance == everyone || t.instance == everyone || t.instance == instance
+		if concerns && !t.from.After(to) && !t.to.Before(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// inTouch reports whether an instance has been in touch with Redis for long enough at a time.
+func (f *fleet) inTouch(instance int, at time.Time) bool {
+	return !f.troubled(instance, at.Add(-inTouchTime), at)
+}
+
+// originTarget is the target of a client as the origin gets it.
+func originTarget(target string) string {
+	if id, ok := strings.CutPrefix(target, endpointPath); ok {
+		return "/?id=" + id
+	}
+	return strings.TrimPrefix(target, "/api/web")
+}
+
+// isEndpoint reports whether a target is one of the endpoint.
+func isEndpoint(target string) bool { return strings.HasPrefix(target, endpointPath) }
+
+func (f *fleet) checkContent(r *rule, q *request) {
+	l := f.loadOf(q)
+	if l != nil && l.target != originTarget(q.target) {
+		f.fail(q.received, r.name, "instance %d serves load %d of %s for %s", q.instance, q.load, l.target, q.target)
+	}
+}
+
+// outdatedBy reports whether a change forbids a response, once it is known.
+func (f *fleet) outdatedBy(c *change, q *request, l *load) bool {
+	return c.status > 0 && c.status < 300 && c.hits(q.target) && l.began.Before(c.sent) && (!c.isSoft() || q.isFresh())
+}
+
+func (f *fleet) checkPurged(r *rule, q *request) {
+	l := f.loadOf(q)
+	if l == nil {
+		return
+	}
+	for _, c := range f.changes {
+		if c.instance == q.instance && c.start == q.start && q.sent.After(c.answered) && f.outdatedBy(c, q, l) {
+			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), begun %s before its%s", q.instance, q.load, q.target, q.how, c.sent.Sub(l.began), c.event)
+		}
+	}
+}
+
+func (f *fleet) checkPurgedElsewhere(r *rule, q *request) {
+	l := f.loadOf(q)
+	if l == nil || !f.inTouch(q.instance, q.sent) {
+		return
+	}
+	for _, c := range f.changes {
+		known := f.knownSince(c)
+		if known.IsZero() || !q.sent.After(known.Add(inTouchTime)) || !f.outdatedBy(c, q, l) {
+			continue
+		}
+		f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), begun %s before%s", q.instance, q.load, q.target, q.how, c.sent.Sub(l.began), c.event)
+	}
+}
+
+// knownSince returns when Redis has a change at the latest; zero means that it may never have it: the instance that has it pending was
+// restarted, or Redis lost it before others had it.
+func (f *fleet) knownSince(c *change) time.Time {
+	at := c.answered
+	if c.pending || c.unsafe() {
+		at = f.firstTouch(c.instance, at)
+	}
+	if at.IsZero() {
+		return at
+	}
+	for _, t := range f.troubles {
+		lost := t.what == "emptied" && !t.from.Before(c.sent) && t.from.Before(at.Add(inTouchTime))
+		gone := t.what == "start" && t.instance == c.instance && !t.from.Before(c.sent) && t.from.Before(at)
+		if lost || gone {
+			return time.Time{}
+		}
+	}
+	return at
+}
+
+// firstTouch returns when an instance has been in touch with Redis for long enough, after a time; zero means never.
+func (f *fleet) firstTouch(instance int, after time.Time) time.Time {
+	for at := after.Add(inTouchTime); at.Before(f.ended); at = at.Add(time.Second / 2) {
+		if f.inTouch(instance, at) {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// older reports whether a load is older than another one, by more than a time.
+func older(l, than *load, by time.Duration) bool {
+	return !l.ended.IsZero() && l.ended.Add(by).Before(than.began)
+}
+
+func (f *fleet) checkOlder(r *rule, q *request) {
+	l := f.loadOf(q)
+	if l == nil {
+		return
+	}
+	for _, before := range f.requests {
+		if before.instance == q.instance && before.start == q.start && before.target == q.target && !before.received.IsZero() && before.received.Before(q.sent) {
+			if newer := f.loadOf(before); newer != nil && older(l, newer, 0) {
+				f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and has served load %d before", q.instance, q.load, q.target, q.how, before.load)
+				return
+			}
+		}
+	}
+}
+
+func (f *fleet) checkOldest(r *rule, q *request) {
+	l := f.loadOf(q)
+	if l == nil {
+		return
+	}
+	for _, other := range f.requests {
+		newer := f.loadOf(other)
+		if newer == nil || other.target != q.target || other.received.Add(inTouchTime).After(q.sent) || !older(l, newer, sameTime) {
+			continue
+		}
+		if !f.troubled(everyone, newer.began.Add(-inTouchTime), q.sent) {
+			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and instance %d has served load %d %s before", q.instance, q.load, q.target, q.how,
+				other.instance, other.load, q.sent.Sub(other.received))
+			return
+		}
+	}
+}
+
+// usable returns a response that an instance has served, and which it may use at the time of another request; nil means none.
+func (f *fleet) usable(q *request) *request {
+	for _, before := range f.requests {
+		l := f.loadOf(before)
+		if l == nil || before.instance != q.instance || before.start != q.start || before.target != q.target || !before.received.Before(q.sent) {
+			continue
+		}
+		if !l.ended.Add(usableTime).After(q.received) || f.mayBePurged(q.target, l.began, q.received) {
+			continue
+		}
+		// Variants of a URL that another instance has stored without knowing of this one take its place.
+		if isEndpoint(q.target) || !f.troubled(everyone, l.began.Add(-inTouchTime), q.received) {
+			return before
+		}
+	}
+	return nil
+}
+
+// mayBePurged reports whether a hard purge or an unsafe request concerns a target in a period. One that was made before may arrive
+// in it, so that the period begins earlier.
+func (f *fleet) mayBePurged(target string, from, to time.Time) bool {
+	for _, c := range f.changes {
+		if c.hits(target) && (!c.isSoft() || c.unsafe()) && c.sent.Before(to) && c.answered.Add(time.Minute).After(from) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fleet) checkErrors(r *rule, q *request) {
+	isError := q.status >= http.StatusInternalServerError || q.status == http.StatusNotFound && isEndpoint(q.target)
+	if !isError {
+		return
+	}
+	if copied := f.usable(q); copied != nil {
+		f.fail(q.received, r.name, "instance %d serves %d for %s (%s), and has load %d", q.instance, q.status, q.target, q.how, copied.load)
+	}
+}
+
+// checkWait also finds clients that get no response.
+func (f *fleet) checkWait(r *rule, q *request) {
+	if f.stopped(q.instance, q.sent.Add(-time.Second), q.received) {
+		return
+	}
+	took := q.received.Sub(q.sent)
+	switch {
+	case q.status == 0:
+		f.fail(q.received, r.name, "instance %d gives no response for %s", q.instance, q.target)
+	case !isEndpoint(q.target):
+	case took > waitWithout:
+		f.fail(q.received, r.name, "instance %d takes %s for %s (%s)", q.instance, took, q.target, q.how)
+	case took > waitWithCopy && f.usable(q) != nil:
+		f.fail(q.received, r.name, "instance %d takes %s for %s (%s), and has a copy", q.instance, took, q.target, q.how)
+	}
+}
+
+// stopped reports whether an instance was not running, or paused, at some time of a period.
+func (f *fleet) stopped(instance int, from, to time.Time) bool {
+	for _, t := range f.troubles {
+		if t.instance == instance && (t.what == "start" || t.what == "pause") && !t.from.After(to) && !t.to.Before(from) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,93 @@
+package simulation
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"time"
+)
+
+// checkOperators checks O2: an operator's call returns in time.
+func (f *fleet) checkOperators() {
+	for _, c := range f.changes {
+		if c.unsafe() || f.stopped(c.instance, c.sent, c.answered) {
+			continue
+		}
+		if took := c.answered.Sub(c.sent); took > operatorTime {
+			f.fail(c.answered, "O2", "an operator waits %s for%s", took, c.event)
+		}
+	}
+}
+
+// checkCalls checks C1: while all is well, one call for a key of the endpoint is under way in the whole fleet.
+func (f *fleet) checkCalls() {
+	for n, l := range f.origin.loads {
+		for _, before := range f.origin.loads[:n] {
+			if l.target != before.target || isAPI(l.target) || before.ended.Before(l.began) {
+				continue
+			}
+			if !f.troubled(everyone, before.began.Add(-inTouchTime), l.began) && !f.purgedBetween(before.began.Add(-inTouchTime), l.began) {
+				f.fail(l.began, "C1", "load %d of %s begins while load %d goes on", l.number, l.target, before.number)
+			}
+		}
+	}
+}
+
+// purgedBetween reports whether anything was purged in a period.
+func (f *fleet) purgedBetween(from, to time.Time) bool {
+	for _, c := range f.changes {
+		if c.sent.Before(to) && c.answered.After(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// state is what operators see of an instance.
+type state struct {
+	settings any // the settings in force
+	pending  float64
+	inSync   bool
+}
+
+// look asks all instances for what operators see.
+func (f *fleet) look() {
+	for _, i := range f.instances {
+		var endpoints struct{ Endpoints []map[string]any }
+		var overview map[string]any
+		f.ask(i, "endpoints", &endpoints)
+		f.ask(i, "overview", &overview)
+		s := state{}
+		for _, e := range endpoints.Endpoints {
+			if e["name"] == "own" {
+				s.settings = e["policy"]
+			}
+		}
+		s.pending, _ = overview["pending"].(float64)
+		s.inSync, _ = overview["in_sync"].(bool)
+		f.states = append(f.states, s)
+	}
+}
+
+// ask reads from the admin API of an instance.
+func (f *fleet) ask(i *instance, path string, into any) {
+	got, err := i.admin.send(http.MethodGet, adminURL+path, http.Header{}, nil)
+	if err == nil {
+		err = json.Unmarshal(got.body, into)
+	}
+	if err != nil || got.status != http.StatusOK {
+		f.fail(time.Now(), "ST", "instance %d: %d %s %v", i.number, got.status, got.body, err)
+	}
+}
+
+// checkSettings checks ST: at the end all instances have the same settings, and nothing is pending.
+func (f *fleet) checkSettings() {
+	for n, s := range f.states {
+		if s.pending != 0 || !s.inSync {
+			f.fail(f.ended, "ST", "instance %d has %v pending changes; in sync: %v", n, s.pending, s.inSync)
+		}
+		if !reflect.DeepEqual(s.settings, f.states[0].settings) {
+			f.fail(f.ended, "ST", "instance %d has %v, and instance 0 %v", n, s.settings, f.states[0].settings)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package simulation
+
+import (
+	"os"
+	"time"
+)
+
+// setDown makes all calls fail, or none but those that fail by themselves.
+func (o *origin) setDown(down bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.down = down
+}
+
+// linkFault disturbs the way of an instance to Redis for some time.
+func (f *fleet) linkFault(e Event, with faults) {
+	f.fault(e.On, e.For)
+	way := f.instances[e.On].network.toRedis
+	way.set(with)
+	f.after(e.For, func() { way.set(faults{}) })
+}
+
+// healLinks ends the faults of all ways.
+func (f *fleet) healLinks() {
+	for _, i := range f.instances {
+		for _, way := range i.network.links() {
+			way.set(faults{})
+		}
+	}
+}
+
+// cutAll loses the connections of all instances to Redis.
+func (f *fleet) cutAll() {
+	f.brief(everyone)
+	for _, i := range f.instances {
+		i.network.toRedis.cut()
+	}
+}
+
+// Times of a restart: how long an instance may take to stop, and how long it is away.
+const (
+	stopTime = 15 * time.Second
+	awayTime = 300 * time.Millisecond
+	// startTime is how long an instance waits for what operators changed before it serves.
+	startTime = 3 * time.Second
+)
+
+// again ends the program of an instance, and starts it again a moment later, unless that is under way already.
+func (f *fleet) again(n int, end func(*instance)) {
+	i := f.instances[n]
+	busy := true
+	f.note(func() { busy, i.leaving = i.leaving, true })
+	if busy {
+		return
+	}
+	f.trouble(n, stopTime+startTime, "start")
+	end(i)
+	time.Sleep(awayTime)
+	f.start(i)
+	f.note(func() { i.leaving = false })
+}
+
+// restart stops an instance in order, and starts it again.
+func (f *fleet) restart(n int) {
+	f.again(n, func(i *instance) {
+		i.stop()
+		f.awaitEnd(i, false)
+	})
+}
+
+// awaitEnd waits until the program of an instance has ended.
+func (f *fleet) awaitEnd(i *instance, killed bool) {
+	select {
+	case err := <-i.done:
+		i.done <- err
+		if err != nil && !killed {
+			f.broken("R0", "an instance ended: %s", err)
+		}
+	case <-time.After(stopTime):
+		f.broken("R1", "an instance does not stop")
+	}
+}
+
+// broken notes, while the run goes on, that a promise was broken.
+func (f *fleet) broken(rule, format string, args ...any) {
+	f.note(func() { f.fail(time.Now(), rule, format, args...) })
+}
+
+// kill ends an instance as the kernel does, and starts it again: its connections are lost first, and what it would still have written
+// to files is not there.
+func (f *fleet) kill(n int) {
+	f.again(n, func(i *instance) {
+		for _, way := range i.network.links() {
+			way.set(faults{refused: true})
+		}
+		kept := i.dir + ".kept"
+		_ = os.CopyFS(kept, os.DirFS(i.dir)) // a file that is being replaced may be missing, as after a crash
+		i.kill()
+		f.awaitEnd(i, true)
+		_ = os.RemoveAll(i.dir)
+		_ = os.Rename(kept, i.dir)
+		for _, way := range i.network.links() {
+			way.set(faults{})
+		}
+	})
+}
+
+// pause stalls all that an instance sends and gets.
+func (f *fleet) pause(e Event) {
+	f.trouble(e.On, e.For, "pause")
+	i := f.instances[e.On]
+	for _, way := range i.network.links() {
+		way.set(faults{stalled: true})
+	}
+	f.after(e.For, func() {
+		for _, way := range i.network.links() {
+			way.set(faults{})
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// change is what an operator asked an instance for.
+type change struct {
+	instance, start int
+	event           Event
+	sent, answered  time.Time
+	status          int // 0 means that no response came
+	pending         bool
+}
+
+// operatorActions are those of operators.
+func operatorActions() map[string]action {
+	purge := func(weight int, draw func(r *rand.Rand) string) action {
+		return action{weight: weight, draw: func(r *rand.Rand, e *Event) { e.Target = draw(r) }, run: func(f *fleet, e Event) {
+			f.operate(e, http.MethodPost, "purge", purgeBody(e))
+		}}
+	}
+	endpoint := func(*rand.Rand) string { return "own" }
+	all := func(*rand.Rand) string { return "*" }
+	page := func(r *rand.Rand) string { return "/p/" + pick(r, "1", "2", "3") }
+	table := map[string]action{
+		"purge key": purge(3, func(r *rand.Rand) string { return fmt.Sprintf("own:id=%d", 1+r.IntN(4)) }),
+		"set ttl": {weight: 3, draw: func(r *rand.Rand, e *Event) { e.N = 2 + r.IntN(8) }, run: func(f *fleet, e Event) {
+			f.operate(e, http.MethodPut, "endpoints/own/cache", map[string]any{"set": map[string]string{"ttl": fmt.Sprintf("%ds", e.N)}})
+		}},
+		"hold breaker": {weight: 1, draw: func(r *rand.Rand, e *Event) { e.Target, e.For = pick(r, "open", "closed", "auto"), seconds(r, 10) },
+			run: func(f *fleet, e Event) {
+				f.operate(e, http.MethodPost, "upstreams/"+originAddress, map[string]any{"do": e.Target, "for": e.For.String()})
+			}},
+	}
+	for mode, weight := range map[string]int{"hard": 1, "soft": 1} {
+		table["purge own "+mode] = purge(2*weight, endpoint)
+		table["purge all "+mode] = purge(weight, all)
+		table["purge url "+mode] = purge(2*weight, page)
+		table["purge tag "+mode] = purge(weight, func(r *rand.Rand) string { return "t" + pick(r, "1", "2", "3") })
+		table["purge prefix "+mode] = purge(weight, func(*rand.Rand) string { return "/p/" })
+	}
+	return table
+}
+
+// purgeBody is what the admin API takes for a purge.
+func purgeBody(e Event) map[string]any {
+	words := strings.Fields(e.Do) // purge, of what, and mostly the mode
+	if words[1] == "key" {
+		return map[string]any{"endpoint": "own", "key": e.Target}
+	}
+	body := map[string]any{"mode": words[2]}
+	switch words[1] {
+	case "own", "all":
+		body["endpoint"] = e.Target
+	default:
+		body["endpoint"], body[words[1]] = "web", e.Target
+	}
+	return body
+}
+
+// hits reports whether a purge is one of a target of clients.
+func (c *change) hits(target string) bool {
+	words := strings.Fields(c.event.Do)
+	path, _, _ := strings.Cut(target, " ")
+	if c.unsafe() {
+		return path == c.event.Target
+	}
+	if words[0] != "purge" {
+		return false
+	}
+	page, isAPI := strings.CutPrefix(path, apiPath)
+	switch words[1] {
+	case "key":
+		return target == endpointPath+strings.TrimPrefix(c.event.Target, "own:id=")
+	case "own":
+		return !isAPI
+	case "all":
+		return true
+	case "url":
+		return isAPI && c.event.Target == "/p/"+page
+	case "tag":
+		return isAPI && c.event.Target == "t"+page
+	}
+	return isAPI // the prefix of all
+}
+
+// unsafe reports whether it is the invalidation by an unsafe request.
+func (c *change) unsafe() bool { return c.event.Do == "unsafe" }
+
+// isSoft reports whether a purge leaves stale responses.
+func (c *change) isSoft() bool { return c.unsafe() || strings.HasSuffix(c.event.Do, " soft") }
+
+// operate sends a request to the admin API of an instance, and notes the response.
+func (f *fleet) operate(e Event, method, path string, body any) {
+	i := f.instances[e.On]
+	c := &change{instance: e.On, start: i.starts, event: e, sent: time.Now()}
+	f.note(func() { f.changes = append(f.changes, c) })
+	text, _ := json.Marshal(body) // of maps and texts
+	got, err := i.admin.send(method, adminURL+path, http.Header{"Content-Type": {"application/json"}}, text)
+	f.note(func() {
+		if c.answered = time.Now(); err != nil {
+			return
+		}
+		c.status, c.pending = got.status, got.status == http.StatusAccepted
+		if got.status >= http.StatusBadRequest && got.status != http.StatusConflict {
+			f.fail(c.answered, "O1", "%s: %d %s", e, got.status, got.body)
+		}
+	})
+}
+
+// adminURL is where the admin API of each instance is, in its network.
+const adminURL = "http://127.0.0.1:9090/admin/api/"

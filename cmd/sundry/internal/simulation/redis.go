@@ -1,0 +1,125 @@
+package simulation
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// redisAddress is where instances find Redis.
+const redisAddress = "10.0.0.1:6379"
+
+// redisServer is the Redis of a fleet.
+type redisServer struct {
+	*miniredis.Miniredis
+	listener *listener
+
+	mu     sync.Mutex
+	refuse string        // the error of commands that need memory, or of all; "" means none
+	writes bool          // refuse applies to commands that need memory alone
+	off    time.Duration // of its clock
+	saved  []saved       // the state that it can be rolled back to
+}
+
+// saved is a key with its value, as it was.
+type saved struct {
+	key, value string
+	ttl        time.Duration // 0 means none
+}
+
+func newRedis() *redisServer {
+	r := &redisServer{Miniredis: miniredis.NewMiniRedis()}
+	r.ClockTTL(true)
+	first, err := r.Dial() // starts it without a listener
+	if err != nil {
+		panic(err)
+	}
+	_ = first.Close()
+	r.Server().SetPreHook(r.before)
+	r.listener = newListener(redisAddress)
+	go r.serve()
+	return r
+}
+
+func (r *redisServer) serve() {
+	for {
+		c, err := r.listener.Accept()
+		if err != nil {
+			return
+		}
+		r.Server().ServeConn(c)
+	}
+}
+
+// stop ends Redis with all connections.
+func (r *redisServer) stop() {
+	_ = r.listener.Close()
+	r.Close()
+}
+
+// before is called before each command, also before those in scripts. It returns true where it has replied.
+func (r *redisServer) before(c *server.Peer, command string, _ ...string) bool {
+	r.mu.Lock()
+	refuse, writes, off := r.refuse, r.writes, r.off
+	r.mu.Unlock()
+	switch {
+	case refuse != "" && (!writes || needsMemory(command)):
+		c.WriteError(refuse)
+		return true
+	case command == "TIME" && off != 0:
+		now := time.Now().Add(off)
+		c.WriteLen(2)
+		c.WriteBulk(strconv.FormatInt(now.Unix(), 10))
+		c.WriteBulk(strconv.Itoa(now.Nanosecond() / 1000))
+		return true
+	}
+	return false
+}
+
+// needsMemory reports whether Redis refuses a command when its memory is full.
+func needsMemory(command string) bool { return command == "SET" || command == "PSETEX" }
+
+// refuses makes commands fail with an error; "" means that none fails. writes means that those which need no memory succeed.
+func (r *redisServer) refuses(text string, writes bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refuse, r.writes = text, writes
+}
+
+// setClock sets by how much its clock differs from that of the instances.
+func (r *redisServer) setClock(off time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.off = off
+}
+
+// save notes the state for rollBack.
+func (r *redisServer) save() {
+	var all []saved
+	for _, key := range r.Keys() {
+		if value, err := r.Get(key); err == nil {
+			all = append(all, saved{key, value, r.TTL(key)})
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.saved = all
+}
+
+// rollBack returns to the state at the last save, as after a failover to a replica that lagged behind. Before any save that is an
+// empty Redis.
+func (r *redisServer) rollBack() {
+	r.mu.Lock()
+	all := r.saved
+	r.mu.Unlock()
+	r.FlushAll()
+	for _, s := range all {
+		_ = r.Set(s.key, s.value) // it was a text
+		if s.ttl > 0 {
+			r.SetTTL(s.key, s.ttl)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Event is one thing that happens to the fleet.
+type Event struct {
+	At     time.Duration // since the fleet began to serve
+	Do     string        // the name of an action
+	On     int           // the instance; all that concern Redis ignore it
+	Target string        // what is requested or changed
+	For    time.Duration // how long a fault lasts
+	N      int           // how many, or how much
+}
+
+// String is a line of a schedule.
+func (e Event) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%8.3fs  %-18s", e.At.Seconds(), e.Do)
+	if !actions()[e.Do].fleet {
+		fmt.Fprintf(&b, " instance %d", e.On)
+	}
+	if e.Target != "" {
+		fmt.Fprintf(&b, "  %s", e.Target)
+	}
+	if e.For > 0 {
+		fmt.Fprintf(&b, "  for %s", e.For)
+	}
+	if e.N != 0 {
+		fmt.Fprintf(&b, "  n=%d", e.N)
+	}
+	return b.String()
+}
+
+// Schedule is what happens in a run, in order. Any part of it is a schedule, too.
+type Schedule struct {
+	Seed      uint64
+	Instances int
+	Events    []Event
+}
+
+// String has a line for each event.
+func (s Schedule) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d, %d instances\n", s.Seed, s.Instances)
+	for _, e := range s.Events {
+		fmt.Fprintln(&b, e)
+	}
+	return b.String()
+}
+
+// events is how many a schedule has.
+const events = 200
+
+// NewSchedule derives a schedule from a seed.
+func NewSchedule(seed uint64) Schedule {
+	r := rand.New(rand.NewPCG(seed, 1))
+	s := Schedule{Seed: seed, Instances: 3 + r.IntN(3)/2}
+	table := actions()
+	names := slices.Sorted(keysOf(table))
+	total := 0
+	for _, name := range names {
+		total += table[name].weight
+	}
+	at := time.Duration(0)
+	for range events {
+		at += time.Duration(r.ExpFloat64() * 0.4 * float64(time.Second)).Round(time.Millisecond)
+		pick := r.IntN(total)
+		for _, name := range names {
+			if pick -= table[name].weight; pick < 0 {
+				e := Event{At: at, Do: name, On: r.IntN(s.Instances)}
+				if table[name].draw != nil {
+					table[name].draw(r, &e)
+				}
+				s.Events = append(s.Events, e)
+				break
+			}
+		}
+	}
+	return s
+}
+
+// Targets of clients: an endpoint with a source, and an API with variants.
+const (
+	endpointPath = "/api/own/index.php?id="
+	apiPath      = "/api/web/p/"
+)
+
+// targets returns all that clients request: each key of the endpoint, and each variant of the URLs of the API.
+func targets() []string {
+	var all []string
+	for id := range 4 {
+		all = append(all, fmt.Sprintf("%s%d", endpointPath, id+1))
+	}
+	for page := range 3 {
+		for _, lang := range []string{"de", "en"} {
+			all = append(all, fmt.Sprintf("%s%d %s", apiPath, page+1, lang))
+		}
+	}
+	return all
+}
+
+// pick draws one of several values.
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+// seconds draws a time from one second up to a number of them.
+func seconds(r *rand.Rand, most int) time.Duration {
+	return time.Duration(1000+r.IntN((most-1)*1000)) * time.Millisecond
+}
