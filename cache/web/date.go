@@ -6,45 +6,45 @@ import (
 	"time"
 )
 
-// months are as they stand in dates, in lower case.
-var months = [...]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+// The names in dates, in lower case.
+var (
+	months   = [...]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+	days     = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+	longDays = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+)
+
+// indexFold returns the index of a name in any case, or -1. Letters that are not ASCII are not folded.
+func indexFold(names []string, name string) int {
+	return slices.IndexFunc(names, func(one string) bool { return len(one) == len(name) && strings.EqualFold(one, name) })
+}
 
 // Date reads a date in one of the three forms of RFC 9110, section 5.6.7, names in any case. The second of the day, the
 // zone and the number of digits are as that says, or it is no date: what is invalid must count as long ago, rather than
 // as what it may have meant. A year of two digits is at most 50 years ahead of now.
 func Date(s string, now time.Time) (t time.Time, ok bool) {
-	s = strings.ToLower(s)
 	day, rest, comma := strings.Cut(s, ", ")
 	switch {
-	case comma && len(day) == 3 && isDay(day):
+	case comma && indexFold(days[:], day) >= 0:
 		return imfDate(rest)
-	case comma && isLongDay(day):
+	case comma && indexFold(longDays[:], day) >= 0:
 		return rfc850Date(rest, now)
-	case !comma && len(s) == len("sun nov  6 08:49:37 1994") && isDay(s[:3]) && s[3] == ' ':
+	case !comma && len(s) == len("Sun Nov  6 08:49:37 1994") && indexFold(days[:], s[:3]) >= 0 && s[3] == ' ':
 		return asctimeDate(s[4:])
 	}
 	return time.Time{}, false
 }
 
-func isDay(s string) bool {
-	return len(s) == 3 && strings.Contains("sun mon tue wed thu fri sat", s) && !strings.Contains(s, " ")
-}
-
-func isLongDay(s string) bool {
-	return strings.HasSuffix(s, "day") && strings.Contains(" sunday monday tuesday wednesday thursday friday saturday ", " "+s+" ")
-}
-
-// imfDate reads "06 nov 1994 08:49:37 gmt".
+// imfDate reads "06 Nov 1994 08:49:37 GMT".
 func imfDate(s string) (time.Time, bool) {
-	if len(s) != len("06 nov 1994 08:49:37 gmt") || s[2] != ' ' || s[6] != ' ' || s[11] != ' ' || s[20:] != " gmt" {
+	if len(s) != len("06 Nov 1994 08:49:37 GMT") || s[2] != ' ' || s[6] != ' ' || s[11] != ' ' || !strings.EqualFold(s[20:], " GMT") {
 		return time.Time{}, false
 	}
 	return date(s[7:11], s[3:6], s[:2], s[12:20])
 }
 
-// rfc850Date reads "06-nov-94 08:49:37 gmt".
+// rfc850Date reads "06-Nov-94 08:49:37 GMT".
 func rfc850Date(s string, now time.Time) (time.Time, bool) {
-	if len(s) != len("06-nov-94 08:49:37 gmt") || s[2] != '-' || s[6] != '-' || s[9] != ' ' || s[18:] != " gmt" {
+	if len(s) != len("06-Nov-94 08:49:37 GMT") || s[2] != '-' || s[6] != '-' || s[9] != ' ' || !strings.EqualFold(s[18:], " GMT") {
 		return time.Time{}, false
 	}
 	year, ok := number(s[7:9])
@@ -58,7 +58,7 @@ func rfc850Date(s string, now time.Time) (time.Time, bool) {
 	return dateOf(year, s[3:6], s[:2], s[10:18])
 }
 
-// asctimeDate reads "nov  6 08:49:37 1994".
+// asctimeDate reads "Nov  6 08:49:37 1994".
 func asctimeDate(s string) (time.Time, bool) {
 	if s[3] != ' ' || s[6] != ' ' || s[15] != ' ' {
 		return time.Time{}, false
@@ -76,7 +76,7 @@ func date(year, month, day, clock string) (time.Time, bool) {
 
 // dateOf puts a date together. The clock is "08:49:37"; a leap second counts.
 func dateOf(year int, month, day, clock string) (time.Time, bool) {
-	m := slices.Index(months[:], month) + 1
+	m := indexFold(months[:], month) + 1
 	if m == 0 || clock[2] != ':' || clock[5] != ':' {
 		return time.Time{}, false
 	}

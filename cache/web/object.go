@@ -125,12 +125,10 @@ func (o *Object) Weight() int {
 	for name, value := range o.Selected {
 		n += len(name) + len(value) + 40
 	}
-	for _, h := range [...]http.Header{o.Header, o.Header} { // once more for what is made of it
-		for name, lines := range h {
-			n += len(name) + 40
-			for _, line := range lines {
-				n += len(line) + 16
-			}
+	for name, lines := range o.Header { // twice, because of what is made of it
+		n += 2 * (len(name) + 40)
+		for _, line := range lines {
+			n += 2 * (len(line) + 16)
 		}
 	}
 	return n
