@@ -227,7 +227,7 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, id string, res *throu
 	if !s.cfg.Log.Enabled(ctx, level) {
 		return
 	}
-	path, _, _ := strings.Cut(rt.handler.PathOf(r), "?") // a query may have secrets
+	path, _, _ := strings.Cut(res.Path, "?") // a query may have secrets
 	attrs := append(make([]slog.Attr, 0, 10), slog.String("id", id), slog.String("endpoint", rt.Name), slog.String("path", upstreams.Shorten(path, loggedPath)), slog.String("outcome", outcome.String()),
 		slog.Int("status", status), slog.Int("bytes", res.Sent), slog.Duration("took", took))
 	if res.Cache.Hit {

@@ -295,14 +295,14 @@ func TestMarkersTakeNoKeys(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for i := range 2 * maxMarkers {
-		m.set(fmt.Sprint(long, i), false, true, time.Now())
+		m.set(markerKey{key: fmt.Sprint(long, i)}, true, time.Now())
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if after.HeapAlloc > before.HeapAlloc+1<<20 {
 		t.Errorf("%d bytes", after.HeapAlloc-before.HeapAlloc)
 	}
-	if !m.has(fmt.Sprint(long, 2*maxMarkers-1), false, time.Now()) {
+	if !m.has(markerKey{key: fmt.Sprint(long, 2*maxMarkers-1)}, time.Now()) {
 		t.Error("the last one is not marked")
 	}
 }

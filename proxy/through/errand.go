@@ -27,8 +27,8 @@ type errand struct {
 var errFlight = errors.New("the request to the origin ended without an answer")
 
 // run carries out a flight.
-func (e *errand) run(ctx context.Context, f *flight) {
-	b := e.head(ctx, f)
+func (e *errand) run(f *flight) {
+	b := e.head(f)
 	if b == nil {
 		return
 	}
@@ -40,7 +40,7 @@ func (e *errand) run(ctx context.Context, f *flight) {
 
 // head carries out a flight until its answer is known, as it always becomes. The flight ends then, or once the body has been
 // read that it returns.
-func (e *errand) head(ctx context.Context, f *flight) (b *arrival) {
+func (e *errand) head(f *flight) (b *arrival) {
 	a := answer{err: errFlight, status: e.status}
 	defer func() {
 		e.flights.known(f, a)
@@ -52,7 +52,7 @@ func (e *errand) head(ctx context.Context, f *flight) (b *arrival) {
 		a = stored
 		return nil
 	}
-	if a, b = e.asked(ctx); b != nil {
+	if a, b = e.asked(f.ctx); b != nil {
 		b.flight = f
 	}
 	return b
@@ -60,7 +60,7 @@ func (e *errand) head(ctx context.Context, f *flight) (b *arrival) {
 
 // asked asks the origin, if need be twice.
 func (e *errand) asked(ctx context.Context) (answer, *arrival) {
-	resp, got, err := e.ask(ctx, e.interim(), http.MethodGet, e.header(), false)
+	resp, got, err := e.ask(ctx, e.leads, http.MethodGet, e.header(), false)
 	if err != nil {
 		return e.failed(err), nil
 	}
@@ -152,13 +152,6 @@ func (e *errand) header() http.Header {
 		}
 	}
 	return h
-}
-
-func (e *errand) interim() interimFunc {
-	if !e.leads {
-		return nil
-	}
-	return e.sendInterim
 }
 
 // failed answers from what is stored where the origin cannot be reached, or says why not. Where all callers have left, nobody
@@ -271,7 +264,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	b.keeps = mayStore && fits
 	b.unstored = e.whyUnstored(e.q, got, mayStore, fits)
 	tells := got.Status < http.StatusInternalServerError && !web.RefusesOne(got.Status) // an error says nothing of what is stored
-	if tells && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
+	if e.stored != nil && tells && (!fits || !web.Storable(&web.Request{}, got, &t, &e.Rules)) {
 		e.outdate(got.Header)
 	}
 	a := answer{object: web.NewObject(got, &t, &e.selector, &e.Rules), status: e.status, trailer: &resp.Trailer}
@@ -279,7 +272,7 @@ func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arri
 	a.shared = mayStore && mayShare(got, &t) && e.reachesAll(expectedLength(resp), a.object)
 	a.spool = e.newSpool(resp, a.shared)
 	if k := e.flightKey(); a.shared || k.isForAll() && !e.q.IsDisguised(got.Header, &e.Rules) {
-		e.markers.set(e.key+e.selector.Site, k.credentials, !a.shared, got.Received)
+		e.markers.set(markerKey{k.key, k.site, k.credentials}, !a.shared, got.Received)
 	}
 	return a, b
 }
@@ -313,7 +306,7 @@ func (b *arrival) read() {
 	}
 	var keep func(body []byte) bool
 	if b.keeps {
-		keep = func(body []byte) bool { return b.keep(f, body) }
+		keep = b.keep
 	}
 	err = b.copyBody(f.answer.spool, b.resp, keep, f.cancel)
 	if err == nil && b.unstored != nil {
@@ -365,8 +358,8 @@ func (e *errand) window(length int64, shared bool) int64 {
 
 // keep stores a response with its body, and reports whether it did; of a 206, as much as it has. nil means that the body is
 // too long.
-func (b *arrival) keep(f *flight, body []byte) bool {
-	e, o := b.errand, f.answer.object
+func (b *arrival) keep(body []byte) bool {
+	e, f, o := b.errand, b.flight, b.flight.answer.object
 	if body == nil {
 		b.unstored = e.whyUnstored(e.q, &o.Response, true, false)
 		f.unkeep()

@@ -13,6 +13,7 @@ import (
 // whether the response is for it, and its body is read while it arrives.
 type flight struct {
 	key    flightKey
+	ctx    context.Context //nolint:containedctx // of the request to the origin
 	cancel context.CancelFunc
 	began  time.Time
 	head   chan struct{} // closed once answer is known
@@ -51,15 +52,22 @@ type flights struct {
 	byKey map[flightKey]*flight
 }
 
+// newFlight returns a flight with one reader. It is cancelled with ctx.
+func newFlight(ctx context.Context, key flightKey, now time.Time) *flight {
+	f := &flight{key: key, began: now, head: make(chan struct{}), readers: 1}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	return f
+}
+
 // join returns the flight for a key, and whether the caller started it now, and is to carry it out. One that began before
-// what it is for was purged is not joined. Each caller calls leave.
-func (s *flights) join(key flightKey, now time.Time, isPurged func(*flight) bool, cancel context.CancelFunc) (f *flight, started bool) {
+// what it is for was purged is not joined. A new one has the values of ctx, and is not cancelled with it. Each caller calls leave.
+func (s *flights) join(ctx context.Context, key flightKey, now time.Time, isPurged func(*flight) bool) (f *flight, started bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f = s.byKey[key]; f != nil && !isPurged(f) && f.enter() {
 		return f, false
 	}
-	f = &flight{key: key, cancel: cancel, began: now, head: make(chan struct{}), readers: 1}
+	f = newFlight(context.WithoutCancel(ctx), key, now)
 	if s.byKey == nil {
 		s.byKey = map[flightKey]*flight{}
 	}

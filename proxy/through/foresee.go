@@ -55,7 +55,7 @@ func (h *Handler) Foresee(r *http.Request) Foreseen {
 		f.Status.Fwd = "vary-miss"
 	default:
 		f.Status.Fwd = "uri-miss"
-		if h.markers.has(f.Key+selector.Site, h.Rules.HasCredentials(r.Header), now) {
+		if h.markers.has(markerKey{f.Key, selector.Site, h.Rules.HasCredentials(r.Header)}, now) {
 			f.Status.Detail = "unshared"
 		}
 	}

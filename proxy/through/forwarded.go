@@ -61,7 +61,7 @@ func (c *call) forwarded() http.Header {
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = nil // or net/http adds its own
 	}
-	c.addVia(h, strings.TrimPrefix(caller.Proto, "HTTP/"))
+	c.addVia(h, strings.TrimPrefix(caller.Proto, "HTTP/")+" "+via)
 	c.tellSite(h)
 	if c.Rules.ReduceCodings {
 		h["Accept-Encoding"] = []string{web.ReducedCodings(h["Accept-Encoding"])}
@@ -85,9 +85,9 @@ func (c *call) forwarded() http.Header {
 // via is the name of this service in Via.
 const via = "sundry"
 
-// addVia adds this service to the Via of a message that it received in a version of HTTP.
-func (h *Handler) addVia(to http.Header, version string) {
+// addVia adds this service to the Via of a message. received has the version of HTTP in which the service received it.
+func (h *Handler) addVia(to http.Header, received string) {
 	if !h.NoVia {
-		to["Via"] = append(slices.Clip(to["Via"]), version+" "+via)
+		to["Via"] = append(slices.Clip(to["Via"]), received)
 	}
 }

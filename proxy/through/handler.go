@@ -131,6 +131,8 @@ type Failure struct {
 
 // Result is how a request was answered.
 type Result struct {
+	// Path is that at the origin, with its query.
+	Path  string
 	Cache web.CacheStatus
 	// Code is the status, 0: there was no answer; Sent, how many bytes of a body.
 	Code, Sent int
@@ -214,8 +216,8 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id string, tell 
 	client, trusted := h.Client(r)
 	upgrade := upgradeOf(r)
 	r = h.heard(r, trusted)
-	c := &call{Handler: h, w: recorder{ResponseWriter: w, idle: h.Idle}, r: r, client: client, site: siteOfRequest(r, trusted), upgrade: upgrade, id: id, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
-	c.key = h.Name + c.path
+	path := h.PathOf(r)
+	c := &call{Handler: h, w: recorder{ResponseWriter: w, Result: Result{Path: path}, idle: h.Idle}, r: r, client: client, site: siteOfRequest(r, trusted), upgrade: upgrade, id: id, q: web.NewRequest(r, &h.Rules), path: path, key: h.Name + path, began: h.now()}
 	c.selector = h.store.Selector(r.Header, &h.Rules)
 	c.selector.Client, c.selector.Site = client, h.told(c.site, r.Host)
 	defer func() {
@@ -290,7 +292,7 @@ func (c *call) miss(variants web.Variants) {
 	switch {
 	case c.q.OnlyIfCached:
 		c.refuse(http.StatusGatewayTimeout, ErrOnlyIfCached)
-	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(c.key+c.selector.Site, c.Rules.HasCredentials(c.r.Header), c.began):
+	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(markerKey{c.key, c.selector.Site, c.Rules.HasCredentials(c.r.Header)}, c.began):
 		status.Detail = "unshared"
 		c.alone(&errand{call: c, variants: variants, asIs: true, status: status})
 	default:
@@ -315,10 +317,8 @@ func (c *call) validate(o *web.Object) {
 
 // refresh validates behind the caller.
 func (c *call) refresh(o *web.Object) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(flightKey{key: c.key, site: c.selector.Site, caller: "nobody", credentials: c.identifies()}, c.began, c.isPurged, cancel)
+	f, started := c.flights.join(c.r.Context(), flightKey{key: c.key, site: c.selector.Site, caller: "nobody", credentials: c.identifies()}, c.began, c.isPurged)
 	if !started {
-		cancel()
 		f.leave()
 		return
 	}
@@ -326,7 +326,7 @@ func (c *call) refresh(o *web.Object) {
 	f.leave()
 	c.spares = true
 	e := &errand{call: c, stored: o, status: web.CacheStatus{Fwd: "stale"}}
-	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
+	c.panics.Go(panics.Fill, func() { e.run(f) })
 }
 
 // fly joins the flight for what the request asks for, or starts it, and answers with what it brings. A HEAD is passed on: it
@@ -345,13 +345,11 @@ func (c *call) fly(e *errand) {
 		return
 	}
 	c.spares = c.hasPatience(e)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(c.flightKey(), c.began, c.isPurged, cancel)
+	f, started := c.flights.join(c.r.Context(), c.flightKey(), c.began, c.isPurged)
 	if started {
-		c.lead(ctx, e, f)
+		c.lead(e, f)
 		return
 	}
-	cancel()
 	defer f.leave()
 	a := c.wait(f, e)
 	switch {
@@ -378,27 +376,27 @@ func (c *call) keep(f *flight, a *answer) {
 
 // lead carries out a flight, and answers with what it brings. A caller who leaves is no longer a reader, but its goroutine
 // goes on while there are others.
-func (c *call) lead(ctx context.Context, e *errand, f *flight) {
+func (c *call) lead(e *errand, f *flight) {
 	stays := context.AfterFunc(c.r.Context(), c.panics.Func(panics.Fill, f.leave))
 	defer func() {
 		if stays() {
 			f.leave()
 		}
 	}()
-	c.keep(f, c.carry(ctx, e, f))
+	c.keep(f, c.carry(e, f))
 }
 
 // carry carries out a flight in the caller's goroutine, which saves another one, but for a long body, which may come faster than
 // this caller takes it, and where the caller may have enough of waiting. It returns what it has answered.
-func (c *call) carry(ctx context.Context, e *errand, f *flight) *answer {
+func (c *call) carry(e *errand, f *flight) *answer {
 	e.leads = true
 	if c.hasPatience(e) {
-		c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
+		c.panics.Go(panics.Fill, func() { e.run(f) })
 		a := c.wait(f, e)
 		c.respond(&a)
 		return &a
 	}
-	b := e.head(ctx, f)
+	b := e.head(f)
 	switch {
 	case b != nil && b.isShort():
 		c.readAndRespond(b)
@@ -415,19 +413,19 @@ const soon = time.Millisecond
 
 // readAndRespond reads a short body, and answers then. If it is not there soon, another goroutine answers meanwhile.
 func (c *call) readAndRespond(b *arrival) {
-	a, answered := &b.flight.answer, false
-	done := make(chan struct{})
+	a := &b.flight.answer
+	answered := make(chan bool, 1)
 	timer := time.AfterFunc(soon, c.panics.Func(panics.Request, func() {
-		defer close(done)
+		defer close(answered)
 		c.respond(a)
-		answered = true
+		answered <- true
 	}))
 	b.read()
 	if timer.Stop() {
 		c.respondIfThere(a)
 		return
 	}
-	if <-done; !answered {
+	if !<-answered { // a panic has closed it
 		c.abort(errFlight)
 	}
 }
@@ -493,9 +491,8 @@ func (c *call) alone(e *errand) {
 		c.shed(e, err)
 		return
 	}
-	ctx, cancel := context.WithCancel(c.r.Context())
-	defer cancel()
-	f := &flight{cancel: cancel, began: c.now(), head: make(chan struct{}), readers: 1}
+	f := newFlight(c.r.Context(), flightKey{}, c.now())
+	defer f.cancel()
 	defer f.leave()
-	c.carry(ctx, e, f)
+	c.carry(e, f)
 }

@@ -28,17 +28,20 @@ type marker struct {
 
 func newMarkers() *markers { return &markers{seed: maphash.MakeSeed()} }
 
-func (m *markers) slot(key string, credentials bool) (slot *atomic.Pointer[marker], hash uint64) {
-	hash = maphash.String(m.seed, key)
-	if credentials {
-		hash = ^hash
-	}
+// markerKey is the key of a response, its site, and whether it is for requests with credentials.
+type markerKey struct {
+	key, site   string
+	credentials bool
+}
+
+func (m *markers) slot(key markerKey) (slot *atomic.Pointer[marker], hash uint64) {
+	hash = maphash.Comparable(m.seed, key)
 	return &m.table[hash%maxMarkers], hash
 }
 
 // set marks a key, or ends its mark once its responses can be shared.
-func (m *markers) set(key string, credentials, unshared bool, now time.Time) {
-	slot, hash := m.slot(key, credentials)
+func (m *markers) set(key markerKey, unshared bool, now time.Time) {
+	slot, hash := m.slot(key)
 	if unshared {
 		slot.Store(&marker{hash, now.Add(markerTime)})
 		return
@@ -49,8 +52,8 @@ func (m *markers) set(key string, credentials, unshared bool, now time.Time) {
 }
 
 // has reports whether a key is marked.
-func (m *markers) has(key string, credentials bool, now time.Time) bool {
-	slot, hash := m.slot(key, credentials)
+func (m *markers) has(key markerKey, now time.Time) bool {
+	slot, hash := m.slot(key)
 	k := slot.Load()
 	return k != nil && k.hash == hash && now.Before(k.until)
 }

@@ -39,7 +39,7 @@ func (c *call) pass() {
 		c.failPass(&answer{err: err, status: status})
 		return
 	}
-	resp, got, err := c.ask(ctx, c.sendInterim, c.r.Method, c.forwarded(), true) //nolint:bodyclose // passOn and switchProtocols do
+	resp, got, err := c.ask(ctx, true, c.r.Method, c.forwarded(), true) //nolint:bodyclose // passOn and switchProtocols do
 	switch broken := u.failure(); {
 	case err != nil && broken != nil:
 		c.failUpload(broken)
@@ -92,14 +92,14 @@ func (c *call) passOn(resp *http.Response, got *web.Response, status web.CacheSt
 	} else {
 		c.panics.Go(panics.Request, receive)
 	}
-	c.w.Cache = status
 	c.setHeader(a)
 	c.w.WriteHeader(got.Status)
 	c.send(a, 0, -1)
 }
 
-// ask sends a request to the origin, and returns its response with when it was asked for and received.
-func (c *call) ask(ctx context.Context, interim interimFunc, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
+// ask sends a request to the origin, and returns its response with when it was asked for and received. interim means that the client gets
+// the responses before the final one.
+func (c *call) ask(ctx context.Context, interim bool, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
 	requested := c.now()
 	resp, err := c.reach(c.traced(ctx, interim), method, h, body)
 	c.endWait()
@@ -120,45 +120,38 @@ func (c *call) ask(ctx context.Context, interim interimFunc, method string, h ht
 // errNotFinal: what follows on the connection would be taken for something else by who is in front; net/http writes no such status.
 var errNotFinal = errors.New("the origin has answered with a status below 200: it has changed the protocol, for which nobody has asked, or speaks another one")
 
-// interimFunc takes an interim response; nil: nobody does.
-type interimFunc func(code int, h http.Header)
-
-// traced is for a request to the origin: heads of responses are looked for, and interim ones handed on, but 100, which net/http
-// sends by itself (RFC 9110, section 15.2).
-func (c *call) traced(ctx context.Context, interim interimFunc) context.Context {
-	trace := &httptrace.ClientTrace{
-		GotConn: func(got httptrace.GotConnInfo) {
-			c.connected.Store(true)
-			awaitHead(got)
-		},
-	}
-	if interim != nil {
-		trace.Got1xxResponse = func(code int, h textproto.MIMEHeader) error {
-			if code != http.StatusContinue {
-				interim(code, http.Header(h))
-			}
-			return nil
-		}
+// traced is for a request to the origin: the header of its response is awaited, and those of interim ones are sent to the client.
+func (c *call) traced(ctx context.Context, interim bool) context.Context {
+	trace := &httptrace.ClientTrace{GotConn: c.gotConnection}
+	if interim {
+		trace.Got1xxResponse = c.sendInterim
 	}
 	return httptrace.WithClientTrace(ctx, trace)
 }
 
+func (c *call) gotConnection(got httptrace.GotConnInfo) {
+	c.connected.Store(true)
+	awaitHead(got)
+}
+
 // sendInterim sends an interim response, whose fields are not those of the final one. It is called by another goroutine, and
-// does nothing once the caller is answered, or where it would take one for the answer (RFC 9110, section 15.2).
-func (c *call) sendInterim(code int, h http.Header) {
+// does nothing once the caller is answered, or where it would take one for the answer (RFC 9110, section 15.2). net/http sends
+// a 100 by itself.
+func (c *call) sendInterim(code int, fields textproto.MIMEHeader) error {
 	c.waiting.Lock()
 	defer c.waiting.Unlock()
-	if c.over || !c.r.ProtoAtLeast(1, 1) {
-		return
+	if c.over || code == http.StatusContinue || !c.r.ProtoAtLeast(1, 1) {
+		return nil
 	}
+	h, own := http.Header(fields), c.w.Header()
 	c.Response(h)
-	own := c.w.Header()
 	maps.Copy(own, h)
 	c.w.WriteHeader(code)
 	c.endlessly()
 	for name := range h {
 		delete(own, name)
 	}
+	return nil
 }
 
 // invalidate purges the stored responses that a request has changed, according to its response:

@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"sundry/cache/clients"
 	"sundry/metrics/panics"
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/redact"
@@ -65,7 +64,7 @@ func (c *call) reachOne(ctx context.Context, method string, h http.Header, body 
 		if body {
 			r.Body, r.ContentLength, r.TransferEncoding, r.Trailer = c.r.Body, c.r.ContentLength, c.r.TransferEncoding, c.r.Trailer
 		}
-		resp, err := c.sendTo(target, r)
+		resp, err := c.sendTo(&target, r)
 		if err == nil {
 			c.relocate(resp.Header, &target)
 			return resp, nil
@@ -80,7 +79,7 @@ func (c *call) reachOne(ctx context.Context, method string, h http.Header, body 
 
 // sendTo sends a request to one address. A connection that cannot be made and an answer that does not begin in time count
 // against its breaker; whatever an answer says does not: it is the API's. The body of the response is a *transfer.
-func (c *call) sendTo(target Target, r *http.Request) (*http.Response, error) {
+func (c *call) sendTo(target *Target, r *http.Request) (*http.Response, error) {
 	if !c.Transfers.Take(c.client, 1) {
 		return nil, ErrShed
 	}
@@ -90,16 +89,17 @@ func (c *call) sendTo(target Target, r *http.Request) (*http.Response, error) {
 	if target.Observe != nil && r.Context().Err() == nil {
 		target.Observe(failureOf(resp, err), time.Since(began))
 	}
-	end := sync.OnceFunc(func() {
-		target.count(-1)
-		c.Transfers.Give(c.client, 1)
-	})
 	if err != nil {
-		end()
+		c.endTransfer(target)
 		return nil, err
 	}
-	resp.Body = &transfer{ReadCloser: resp.Body, end: end}
+	resp.Body = &transfer{ReadCloser: resp.Body, call: c, target: target}
 	return resp, nil
+}
+
+func (c *call) endTransfer(target *Target) {
+	target.count(-1)
+	c.Transfers.Give(c.client, 1)
 }
 
 // StatusError is a status by which an API says that it has failed, or that it is asked too often.
@@ -119,28 +119,28 @@ func failureOf(resp *http.Response, err error) error {
 // transfer is the body of a response, which counts among Transfers until it is closed.
 type transfer struct {
 	io.ReadCloser
-	end func()
+	call   *call
+	target *Target
+	once   sync.Once
 }
 
 // Close implements io.Closer.
 func (t *transfer) Close() error {
-	defer t.end()
+	defer t.once.Do(func() { t.call.endTransfer(t.target) })
 	return t.ReadCloser.Close()
 }
 
 // admitted sends a request, if its breaker and its quota allow.
-func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) {
-	o := c.origin
+func (c *call) admitted(target *Target, r *http.Request) (*http.Response, error) {
 	if target.Host == nil {
 		return c.roundTrip(target, r)
 	}
-	within, report, err := target.Host.Enter(clients.With(r.Context(), c.client), maphash.String(o.seed, r.URL.Path))
+	within, done, err := target.Host.EnterFor(r.Context(), c.client, maphash.String(c.origin.seed, r.URL.Path))
 	if err != nil {
 		return nil, fmt.Errorf("host %s: %w", target.URL.Host, err)
 	}
-	var once sync.Once
-	done := func(h host.Health) { once.Do(func() { report(h) }) }
 	if r.ContentLength != 0 {
+		done = once(done)
 		defer context.AfterFunc(within, c.panics.Func(panics.Request, func() {
 			if c.sends(r.Body) { // for as long as it likes, and nobody else would get through to a host that is probed
 				done(host.Ignored)
@@ -163,6 +163,12 @@ func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) 
 	return resp, err
 }
 
+// once returns a function that reports the first health that it gets.
+func once(report func(host.Health)) func(host.Health) {
+	var first sync.Once
+	return func(h host.Health) { first.Do(func() { report(h) }) }
+}
+
 // slow returns the health of a host that did not begin its response in time. If there is no other address, slow URLs must not keep clients
 // from all other URLs.
 func (c *call) slow() host.Health {
@@ -179,7 +185,7 @@ func (c *call) sends(body io.Reader) bool {
 }
 
 // roundTrip sends a request, if its quota allows. The error may be a host.ThrottledError.
-func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error) {
+func (c *call) roundTrip(target *Target, r *http.Request) (*http.Response, error) {
 	if q := target.Quota; q != nil {
 		take := q.Take
 		if c.spares {
@@ -189,7 +195,7 @@ func (c *call) roundTrip(target Target, r *http.Request) (*http.Response, error)
 			return nil, &host.ThrottledError{Quota: q.Name(), Wait: q.Wait(now)}
 		}
 	}
-	transport := c.origin.transportOf(&target)
+	transport := c.origin.transportOf(target)
 	if isGRPC(r.Header) {
 		r.Header["Te"] = []string{"trailers"} // or gRPC servers take this service for a proxy that loses trailers
 	}

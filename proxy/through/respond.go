@@ -43,7 +43,6 @@ func (c *call) notModified(o *web.Object) bool {
 // respondWith answers with 304, with a range, or with the whole, as the request says.
 func (c *call) respondWith(a *answer) {
 	o, h := a.object, c.w.Header()
-	c.w.Cache, c.w.Age = a.status, o.Age(c.now())
 	c.setHeader(a)
 	wanted, ranged := web.WantedRange(c.r.Header)
 	switch {
@@ -104,12 +103,13 @@ func (c *call) respondPart(a *answer, wanted web.Wanted) {
 	c.sendRange(a, r, part.Total, r.First-part.First)
 }
 
-// setHeader puts the fields of an answer into the caller's.
+// setHeader puts the fields of an answer into the caller's, and notes where it comes from.
 func (c *call) setHeader(a *answer) {
 	o, h, now := a.object, c.w.Header(), c.now()
+	c.w.Cache, c.w.Age = a.status, o.Age(now)
 	c.setFields(h, o, a.status.Hit || a.status.Shared, now)
-	if age := o.Age(now); a.status.Hit || a.status.Shared || a.spool == nil || age >= time.Second {
-		h.Set("Age", itoa(int64(age/time.Second)))
+	if a.status.Hit || a.status.Shared || a.spool == nil || c.w.Age >= time.Second {
+		h["Age"] = []string{itoa(int64(c.w.Age / time.Second))}
 	}
 	h["Cache-Status"] = append(slices.Clip(h["Cache-Status"]), a.status.String())
 	if c.id != "" && (!a.status.Hit || a.status.Fwd != "") {
@@ -130,7 +130,7 @@ func (h *Handler) setFields(to http.Header, o *web.Object, reused bool, now time
 	if _, ok := web.Date(to.Get("Date"), now); !ok {
 		to.Set("Date", o.Received.UTC().Format(http.TimeFormat))
 	}
-	h.addVia(to, "1.1")
+	h.addVia(to, "1.1 "+via)
 }
 
 // send writes n bytes of the body from an offset on, as they come; -1: all. A body that is cut off is cut off for the
@@ -231,7 +231,7 @@ func (c *call) goOn(a *answer, at, from, n int64, p *pace) error {
 		wanted += itoa(rest.Last)
 	}
 	h["Range"], h["If-Range"] = []string{wanted}, []string{a.object.Tag()}
-	resp, got, err := c.ask(c.r.Context(), nil, http.MethodGet, h, false)
+	resp, got, err := c.ask(c.r.Context(), false, http.MethodGet, h, false)
 	if err != nil {
 		return err
 	}

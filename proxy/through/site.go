@@ -153,31 +153,31 @@ func forwardedOf(hops []string, s site) string {
 	if len(hops) == 0 {
 		hops = []string{""} // unknown
 	}
-	var b strings.Builder
+	b := make([]byte, 0, 128)
 	for i, hop := range hops {
 		if i > 0 {
-			b.WriteString(", ")
+			b = append(b, ", "...)
 		}
-		b.WriteString("for=" + node(hop))
+		b = appendNode(append(b, "for="...), hop)
 		if i > 0 {
 			continue
 		}
 		if s.host != "" {
-			b.WriteString(`;host="` + s.host + `"`)
+			b = append(append(append(b, `;host="`...), s.host...), '"')
 		}
-		b.WriteString(";proto=" + s.scheme)
+		b = append(append(b, ";proto="...), s.scheme...)
 	}
-	return b.String()
+	return string(b)
 }
 
-// node returns an address, with or without a port, as a node of Forwarded (RFC 7239, section 6).
-func node(hop string) string {
+// appendNode appends an address, with or without a port, as a node of Forwarded (RFC 7239, section 6).
+func appendNode(b []byte, hop string) []byte {
 	switch address := uri.ParseHop(hop); {
 	case !address.IsValid():
-		return "unknown"
+		return append(b, "unknown"...)
 	case address.Is4():
-		return address.String()
+		return address.AppendTo(b)
 	default:
-		return `"[` + address.String() + `]"`
+		return append(address.AppendTo(append(b, `"[`...)), `]"`...)
 	}
 }

@@ -88,7 +88,7 @@ func (c *call) sendSwitch(to io.Writer, resp *http.Response) error {
 	h := resp.Header.Clone()
 	maps.DeleteFunc(h, func(name string, _ []string) bool { return slices.Contains(c.Rules.Tags, name) })
 	h["Connection"] = []string{"Upgrade"}
-	c.addVia(h, "1.1")
+	c.addVia(h, "1.1 "+via)
 	spellAsRFC(h)
 	if c.id != "" {
 		h["X-Request-Id"] = []string{c.id}

@@ -112,13 +112,17 @@ const (
 // slot and reports the health; it must be called once. The error is ErrRejected,
 // ErrBusy, or ctx's.
 func (h *Host) Enter(ctx context.Context, key uint64) (within context.Context, done func(Health), err error) {
-	release, err := h.slots.acquire(ctx)
-	if err != nil {
+	return h.EnterFor(ctx, clients.From(ctx), key)
+}
+
+// EnterFor is Enter for a client that ctx need not have.
+func (h *Host) EnterFor(ctx context.Context, client clients.ID, key uint64) (within context.Context, done func(Health), err error) {
+	if err := h.slots.take(ctx, client); err != nil {
 		return nil, nil, err
 	}
 	report, probe, err := h.allow()
 	if err != nil {
-		release()
+		h.slots.release(client)
 		return nil, nil, fmt.Errorf("%w: %w", ErrRejected, err)
 	}
 	within, cancel := ctx, func() {}
@@ -127,8 +131,8 @@ func (h *Host) Enter(ctx context.Context, key uint64) (within context.Context, d
 	}
 	return within, func(o Health) {
 		cancel()
-		release()
-		report(h.count(o, caller{key, clients.From(ctx)}, time.Now()))
+		h.slots.release(client)
+		report(h.count(o, caller{key, client}, time.Now()))
 	}, nil
 }
 

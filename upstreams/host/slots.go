@@ -41,26 +41,33 @@ func newSlots(limit, queue int64) *slots {
 // ErrBusy, or ctx's.
 func (s *slots) acquire(ctx context.Context) (release func(), err error) {
 	client := clients.From(ctx)
-	release = func() { s.release(client) }
+	if err := s.take(ctx, client); err != nil {
+		return nil, err
+	}
+	return func() { s.release(client) }, nil
+}
+
+// take is acquire for a client, which must call release.
+func (s *slots) take(ctx context.Context, client clients.ID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.running.Take(client, 1):
-		return release, nil
+		return nil
 	case !s.waiting.Take(client, 1):
-		return nil, ErrBusy
+		return ErrBusy
 	}
 	w := &waiter{client, make(chan struct{})}
 	e := s.queue.PushBack(w)
 	s.mu.Unlock()
-	err = w.wait(ctx)
+	err := w.wait(ctx)
 	s.mu.Lock()
 	select {
 	case <-w.granted: // perhaps in the last moment
-		return release, nil
+		return nil
 	default:
 		s.leave(e)
-		return nil, err
+		return err
 	}
 }
 
