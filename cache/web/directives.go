@@ -131,7 +131,7 @@ func RequestDirectives(h http.Header) Directives {
 // whether one was.
 func responseDirectives(h http.Header, targets []string) (d Directives, targeted bool) {
 	for _, name := range targets {
-		if lines, ok := h[http.CanonicalHeaderKey(name)]; ok {
+		if lines, ok := h[name]; ok {
 			if d, ok := structured(lines); ok {
 				return d, true
 			}

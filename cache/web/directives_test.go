@@ -65,7 +65,7 @@ func TestRequestDirectives(t *testing.T) {
 
 // TestTargetedFields stand in the place of Cache-Control where they are valid, whole.
 func TestTargetedFields(t *testing.T) {
-	targets := []string{"Sundry-Cache-Control", "CDN-Cache-Control"}
+	targets := []string{"Sundry-Cache-Control", "Cdn-Cache-Control"}
 	for line, want := range map[string]*Directives{
 		"max-age=600":                   {MaxAge: of(600)},
 		"max-age=600;x=y, no-store":     {MaxAge: of(600), NoStore: true},

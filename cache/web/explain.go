@@ -63,7 +63,11 @@ func (rules *Rules) ExplainDefault() (lines []words.Text) {
 
 // Explain says in words what the rules add, or take away, where nothing is stored that would say more.
 func (rules *Rules) Explain() []words.Text {
-	lines := []words.Text{words.Sayf("fresh for as long as the response says, by the first that it has of %s", "保鲜期以响应的声明为准，依次看 %s，取最先有的一项", words.Names(append(slices.Clone(rules.Targets), "Cache-Control", "Expires")...))}
+	var names []string
+	for _, name := range append(slices.Clone(rules.Targets), "Cache-Control", "Expires") {
+		names = append(names, asWritten(name))
+	}
+	lines := []words.Text{words.Sayf("fresh for as long as the response says, by the first that it has of %s", "保鲜期以响应的声明为准，依次看 %s，取最先有的一项", words.Names(names...))}
 	lines = append(lines, rules.ExplainDefault()...)
 	if len(rules.Default) > 0 && !rules.CredentialsShared {
 		lines = append(lines, words.Sayf("cache: default is only for requests without %s (cache: credentials)", "cache: default 只用于不带 %s 的请求（cache: credentials）", words.Names(rules.credentials()...)))
@@ -182,14 +186,17 @@ func saysLifetime(r *Response, t *Terms, rules *Rules) string {
 		return "Expires: " + line
 	}
 	for _, name := range rules.Targets {
-		if lines, ok := r.Header[http.CanonicalHeaderKey(name)]; ok {
+		if lines, ok := r.Header[name]; ok {
 			if _, ok := structured(lines); ok {
-				return said + " in " + name
+				return said + " in " + asWritten(name)
 			}
 		}
 	}
 	return said
 }
+
+// asWritten returns a canonical field name as RFC 9213 writes it.
+func asWritten(name string) string { return strings.Replace(name, "Cdn-", "CDN-", 1) }
 
 // argument is a directive as it counts: one that is no number counts as 0.
 func argument(name string, a Argument) string {

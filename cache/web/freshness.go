@@ -19,7 +19,7 @@ type Response struct {
 type Rules struct {
 	// Origin says who answers, and how callers are told apart: nothing is found, in Redis or in a file, that was kept under another one.
 	Origin string
-	// Targets are the names of the fields that stand in the place of Cache-Control, the first one that is there.
+	// Targets are the canonical names of the fields that stand in the place of Cache-Control, the first one that is there.
 	Targets []string
 	// Default is how long a response is fresh that says nothing, by its status; instead of a heuristic. It is only for requests without
 	// credentials.

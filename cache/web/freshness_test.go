@@ -31,7 +31,7 @@ func received(status int, lines ...string) *Response {
 	return &Response{Status: status, Header: fields(lines...), Requested: noon, Received: noon}
 }
 
-var usualRules = Rules{Targets: []string{"CDN-Cache-Control"}, HeuristicShare: 0.1, HeuristicMost: 24 * time.Hour}
+var usualRules = Rules{Targets: []string{"Cdn-Cache-Control"}, HeuristicShare: 0.1, HeuristicMost: 24 * time.Hour}
 
 func TestLifetime(t *testing.T) {
 	withDefaults := usualRules

@@ -110,6 +110,9 @@ var connection = [...]string{
 
 // RemoveConnectionFields removes the fields of one connection from a header, and those that Connection names.
 func RemoveConnectionFields(h http.Header) {
+	if !HasConnectionFields(h) {
+		return
+	}
 	for name := range members(h["Connection"]) {
 		delete(h, http.CanonicalHeaderKey(name))
 	}

@@ -245,7 +245,7 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 
 func (s *webSpec) compile(a *API, line int, problems *declare.Problems) {
 	a.Rules = web.Rules{
-		Targets: []string{"Sundry-Cache-Control", "CDN-Cache-Control"}, HeuristicShare: heuristicShare,
+		Targets: []string{"Sundry-Cache-Control", "Cdn-Cache-Control"}, HeuristicShare: heuristicShare,
 		HeuristicMost: cmp.Or(time.Duration(s.HeuristicMost), heuristicMost), Most: time.Duration(s.Most),
 		StaleWhileRevalidate: time.Duration(s.WhileRevalidate), StaleIfError: time.Duration(s.IfError),
 		IgnoreCallers: s.Callers == "ignore", NoCookies: s.Cookies == "never", CredentialsShared: s.Credentials == "shared", Languages: s.Languages == nil || *s.Languages,
