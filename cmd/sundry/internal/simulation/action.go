@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"math/rand/v2"
@@ -33,6 +34,8 @@ func clientActions() map[string]action {
 	return map[string]action{
 		"get":   {weight: 60, draw: drawTarget, run: func(f *fleet, e Event) { f.get(e.On, e.Target) }},
 		"burst": {weight: 12, fleet: true, draw: drawTarget, run: (*fleet).burst},
+		"get rated": {weight: 12, draw: func(r *rand.Rand, e *Event) { e.Target = fmt.Sprintf("%s%d", ratedPath, 1+r.IntN(9)) },
+			run: func(f *fleet, e Event) { f.get(e.On, e.Target) }},
 		"unsafe": {weight: 4, draw: func(r *rand.Rand, e *Event) { e.Target = apiPath + pick(r, "1", "2", "3") },
 			run: (*fleet).unsafe},
 	}

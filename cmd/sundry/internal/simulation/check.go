@@ -37,9 +37,12 @@ func rules() []rule {
 		{"C0", "a response is that of its target", "architecture.md", (*fleet).checkContent},
 		{"P1", "an instance that answered a purge, hard, soft or by an unsafe request, serves nothing older (as fresh)", "admin-api.md, proxy.md", (*fleet).checkPurged},
 		{"P2", "nor do other instances, once they are in touch with Redis", "scaling.md", (*fleet).checkPurgedElsewhere},
+		{"P3", "an instance that starts reads nothing from Redis that was purged before", "scaling.md", (*fleet).checkStarts},
+		{"T1", "after the soft timeout no client gets an older copy than one that another client has had from the instance", "tuning.md", (*fleet).checkSoftTimeout},
 		{"M1", "no instance serves an older response than one that it has served", "scaling.md", (*fleet).checkOlder},
 		{"M2", "in a healthy fleet no instance serves an older response than one that any has served", "scaling.md", (*fleet).checkOldest},
 		{"E1", "no error and no negative answer is served in place of a usable copy", "tuning.md", (*fleet).checkErrors},
+		{"B3", "in a healthy fleet a client waits no longer than the calls for its key take", "scaling.md", (*fleet).checkWaitForOthers},
 		{"B1", "a client waits the soft timeout at most where there is a copy, and else the time of a fill", "tuning.md", (*fleet).checkWait},
 	}
 }
@@ -55,6 +58,7 @@ func (f *fleet) check() {
 	}
 	f.checkOperators()
 	f.checkCalls()
+	f.checkRate()
 	f.checkSettings()
 }
 
@@ -93,11 +97,14 @@ func originTarget(target string) string {
 	if id, ok := strings.CutPrefix(target, endpointPath); ok {
 		return "/?id=" + id
 	}
+	if id, ok := strings.CutPrefix(target, ratedPath); ok {
+		return "/rated?id=" + id
+	}
 	return strings.TrimPrefix(target, "/api/web")
 }
 
-// isEndpoint reports whether a target is one of the endpoint.
-func isEndpoint(target string) bool { return strings.HasPrefix(target, endpointPath) }
+// isEndpoint reports whether a target is one of an endpoint.
+func isEndpoint(target string) bool { return !strings.HasPrefix(target, apiPath) }
 
 func (f *fleet) checkContent(r *rule, q *request) {
 	l := f.loadOf(q)
@@ -187,21 +194,89 @@ func (f *fleet) checkOlder(r *rule, q *request) {
 	}
 }
 
+// checkOldest compares with what another instance has stored in Redis while it was in touch, if Redis and the announcements have lost
+// nothing since.
 func (f *fleet) checkOldest(r *rule, q *request) {
 	l := f.loadOf(q)
-	if l == nil {
+	if l == nil || f.troubled(everyone, q.sent.Add(-inTouchTime), q.sent) {
 		return
 	}
 	for _, other := range f.requests {
 		newer := f.loadOf(other)
-		if newer == nil || other.target != q.target || other.received.Add(inTouchTime).After(q.sent) || !older(l, newer, sameTime) {
+		if newer == nil || other.target != q.target || !other.received.Add(inTouchTime).Before(q.sent) || !older(l, newer, sameTime) {
 			continue
 		}
-		if !f.troubled(everyone, newer.began.Add(-inTouchTime), q.sent) {
+		shared := !f.troubled(other.instance, newer.began.Add(-inTouchTime), other.received.Add(inTouchTime))
+		if shared && !f.lost(q.instance, newer.began.Add(-inTouchTime), q.sent) {
 			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and instance %d has served load %d %s before", q.instance, q.load, q.target, q.how,
 				other.instance, other.load, q.sent.Sub(other.received))
 			return
 		}
+	}
+}
+
+// lost reports whether Redis may have lost what was written in a period, or an instance a notice of it.
+func (f *fleet) lost(instance int, from, to time.Time) bool {
+	for _, t := range f.troubles {
+		concerns := t.what == "emptied" || t.what == "dropped" || t.what == "notice" && t.instance == instance
+		if concerns && !t.from.After(to) && !t.to.Before(from) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fleet) checkStarts(r *rule, q *request) {
+	l := f.loadOf(q)
+	if l == nil || !strings.Contains(q.how, "detail=redis") {
+		return
+	}
+	started := f.startOf(q.instance, q.start)
+	for _, c := range f.changes {
+		known := f.knownSince(c)
+		if !known.IsZero() && known.Add(inTouchTime).Before(started) && !f.lost(everyone, c.sent, q.sent) && f.outdatedBy(c, q, l) {
+			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), begun %s before%s", q.instance, q.load, q.target, q.how, c.sent.Sub(l.began), c.event)
+		}
+	}
+}
+
+// startOf returns when a process of an instance was started.
+func (f *fleet) startOf(instance, start int) time.Time { return f.instances[instance].started[start-1] }
+
+// softTimeout is that of the endpoints.
+const softTimeout = 300 * time.Millisecond
+
+func (f *fleet) checkSoftTimeout(r *rule, q *request) {
+	l := f.loadOf(q)
+	if l == nil || !isEndpoint(q.target) || q.received.Sub(q.sent) < softTimeout {
+		return
+	}
+	for _, other := range f.requests {
+		newer := f.loadOf(other)
+		if newer != nil && other.instance == q.instance && other.start == q.start && other.target == q.target &&
+			other.received.Before(q.received.Add(-time.Millisecond)) && older(l, newer, 0) {
+			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and has had load %d", q.instance, q.load, q.target, q.how, other.load)
+			return
+		}
+	}
+}
+
+// redisTime is how long reads of Redis may take for a client, and what answering takes.
+const redisTime = 300 * time.Millisecond
+
+// checkWaitForOthers checks that a client has its response soon after the last call for its target that began before has ended.
+func (f *fleet) checkWaitForOthers(r *rule, q *request) {
+	if !isEndpoint(q.target) || f.troubled(everyone, q.sent.Add(-inTouchTime), q.received) {
+		return
+	}
+	last := q.sent
+	for _, l := range f.origin.loads {
+		if l.target == originTarget(q.target) && l.ended.After(last) && l.began.Before(q.received) {
+			last = l.ended
+		}
+	}
+	if waits := q.received.Sub(last); waits > redisTime {
+		f.fail(q.received, r.name, "instance %d takes %s for %s (%s) after the last call", q.instance, waits, q.target, q.how)
 	}
 }
 

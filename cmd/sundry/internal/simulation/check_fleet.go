@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -29,6 +30,26 @@ func (f *fleet) checkCalls() {
 			if !f.troubled(everyone, before.began.Add(-inTouchTime), l.began) && !f.purgedBetween(before.began.Add(-inTouchTime), l.began) {
 				f.fail(l.began, "C1", "load %d of %s begins while load %d goes on", l.number, l.target, before.number)
 			}
+		}
+	}
+}
+
+// checkRate checks Q1: the source is called no more often than its rate allows, but where Redis lost the count, or an instance could
+// not ask the others.
+func (f *fleet) checkRate() {
+	var calls []*load
+	for _, l := range f.origin.loads {
+		if !strings.HasPrefix(l.target, "/rated") {
+			continue
+		}
+		calls = append(calls, l)
+		n := len(calls) - 1 - rateCalls
+		if n < 0 {
+			continue
+		}
+		// A call is made a moment after it is counted.
+		if first := calls[n]; l.began.Sub(first.began) < ratePer-sameTime && !f.troubled(everyone, first.began.Add(-inTouchTime), l.began) {
+			f.fail(l.began, "Q1", "%d calls within %s", rateCalls+1, l.began.Sub(first.began))
 		}
 	}
 }

@@ -32,7 +32,8 @@ type instance struct {
 	admin   *client
 	clients *client
 	starts  int
-	leaving bool // it is being stopped, to be started again
+	started []time.Time // of each start
+	leaving bool        // it is being stopped, to be started again
 	log     *text
 
 	stop, kill context.CancelFunc
@@ -116,26 +117,37 @@ cache: {warm: false, memory: 8MiB, snapshot: %s/snapshot}
 limits: {rate: 0, queue_delay: 0s}
 `
 
-// catalogFiles are those of the endpoint and of the API.
-func catalogFiles() map[string]string {
-	return map[string]string{
-		"own.yaml": `version: 1
-name: own
+// endpointFile is the file of an endpoint: its name, the path of its source, and what more the source has.
+const endpointFile = `version: 1
+name: %s
 group: lookups
-summary: {en: Own., zh: 自己的}
+summary: {en: One., zh: 一个接口。}
 params: [{name: id, type: int, min: 1, max: 9, default: "1", example: "1"}]
 cache: {class: keyed, ttl: 20s, grace: 10s, stale_if_error: 1m, negative: 2s, soft_timeout: 300ms, fill_timeout: 5s}
 forms: [{name: json, json: .}]
 rules: [{name: gone, status: [404], is: negative}]
-sources: [{name: up, timeout: 3s, judge: [gone], http: {url: "http://` + originAddress + `/", query: {id: "{id}"}}, map: "if .load then {id, load} else error end"}]
-`,
-		"web.yaml": "version: 1\nname: web\nproxy: {to: 'http://" + originAddress + "'}\n",
+sources: [{name: up, timeout: 3s, judge: [gone], http: {url: "http://` + originAddress + `%s", query: {id: "{id}"}}, map: "if .load then {id, load} else error end"%s}]
+`
+
+// rate is that of the endpoint whose source has one.
+const (
+	rateCalls = 4
+	ratePer   = 5 * time.Second
+)
+
+// catalogFiles are those of the endpoints and of the API.
+func catalogFiles() map[string]string {
+	return map[string]string{
+		"own.yaml":   fmt.Sprintf(endpointFile, "own", "/", ""),
+		"rated.yaml": fmt.Sprintf(endpointFile, "rated", "/rated", fmt.Sprintf(", rate: %d/%s", rateCalls, ratePer)),
+		"web.yaml":   "version: 1\nname: web\nproxy: {to: 'http://" + originAddress + "'}\n",
 	}
 }
 
 // newFleet prepares a run; its files are in a directory.
 func newFleet(s Schedule, p Program, dir string) (*fleet, error) {
 	f := &fleet{schedule: s, program: p, dir: dir, redis: newRedis(), origin: &origin{seed: s.Seed, counts: map[string]int{}}}
+	f.redis.setClock(s.Clock)
 	if err := os.Mkdir(filepath.Join(dir, "catalog"), 0o700); err != nil {
 		return nil, err
 	}
@@ -175,6 +187,7 @@ func (f *fleet) start(i *instance) {
 	killing, kill := context.WithCancel(context.Background())
 	i.stop, i.kill, i.done = stop, func() { kill(); stop() }, make(chan error, 1)
 	i.starts++
+	i.started = append(i.started, time.Now())
 	p := Process{Stop: stopping, Kill: killing, Config: filepath.Join(i.dir, "sundry.yaml"), Net: i.network, Log: i.log}
 	go func() {
 		defer kill()

@@ -79,7 +79,7 @@ func (c *change) hits(target string) bool {
 	case "key":
 		return target == endpointPath+strings.TrimPrefix(c.event.Target, "own:id=")
 	case "own":
-		return !isAPI
+		return strings.HasPrefix(target, endpointPath)
 	case "all":
 		return true
 	case "url":

@@ -40,7 +40,6 @@ func (f *fleet) calm() {
 	time.Sleep(f.lastTrouble())
 	f.healLinks()
 	f.redis.refuses("", false)
-	f.redis.setClock(0)
 	f.origin.setDown(false)
 	time.Sleep(settle)
 }

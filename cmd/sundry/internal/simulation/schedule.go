@@ -41,13 +41,15 @@ func (e Event) String() string {
 type Schedule struct {
 	Seed      uint64
 	Instances int
-	Events    []Event
+	// Clock is by how much the clock of Redis is ahead of that of the instances.
+	Clock  time.Duration
+	Events []Event
 }
 
 // String has a line for each event.
 func (s Schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %d instances\n", s.Seed, s.Instances)
+	fmt.Fprintf(&b, "seed %d, %d instances, the clock of Redis %s ahead\n", s.Seed, s.Instances, s.Clock)
 	for _, e := range s.Events {
 		fmt.Fprintln(&b, e)
 	}
@@ -61,6 +63,9 @@ const events = 200
 func NewSchedule(seed uint64) Schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := Schedule{Seed: seed, Instances: 3 + r.IntN(3)/2}
+	if r.IntN(2) == 0 {
+		s.Clock = (time.Duration(r.IntN(360)) - 180) * time.Second
+	}
 	table := actions()
 	names := slices.Sorted(keysOf(table))
 	total := 0
@@ -85,9 +90,10 @@ func NewSchedule(seed uint64) Schedule {
 	return s
 }
 
-// Targets of clients: an endpoint with a source, and an API with variants.
+// Targets of clients: an endpoint, one whose source has a rate, and an API with variants.
 const (
 	endpointPath = "/api/own/index.php?id="
+	ratedPath    = "/api/rated/index.php?id="
 	apiPath      = "/api/web/p/"
 )
 
