@@ -50,7 +50,8 @@ func dialTLS(ctx context.Context, network, address string, dial dialFunc, base *
 	config := base.Clone()
 	name, _, _ := net.SplitHostPort(address) // net/http has joined it
 	config.ServerName = cmp.Or(config.ServerName, name)
-	conn := tls.Client(newHeadFilter(plain), config)
+	socket, in := openSocket(plain)
+	conn := tls.Client(&headFilter{Conn: socket, in: newInbound(nil)}, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = plain.Close() // the handshake has failed, which is reported
 		return nil, fmt.Errorf("%w: %w", errHandshake, err)
@@ -58,7 +59,7 @@ func dialTLS(ctx context.Context, network, address string, dial dialFunc, base *
 	if conn.ConnectionState().NegotiatedProtocol == "h2" {
 		return conn, nil
 	}
-	return newHeadFilter(conn), nil
+	return &headFilter{Conn: conn, in: in}, nil
 }
 
 // withLastConnection returns a request with a body, which ends its connection in HTTP/1.1. An origin may respond without having read the

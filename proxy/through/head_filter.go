@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http/httptrace"
-	"sync"
 	"sync/atomic"
 	"syscall"
 )
@@ -21,10 +20,11 @@ const maxFields = 200
 var errFields = fmt.Errorf("the response has more than %d fields", maxFields)
 
 // headFilter is a connection that speaks HTTP/1.1 with an origin. It checks and rewrites the response headers before net/http
-// reads them (see appendHead), lets no bytes through that the origin sends without a request, and makes sure that
+// reads them (see appendHead), lets no bytes through that arrive before a request is sent, and makes sure that
 // a response is read even if the rest of its request can no longer be sent.
 type headFilter struct {
 	net.Conn
+	in     *inbound
 	inHead atomic.Bool
 	last   atomic.Bool  // the connection carries a request body, and ends with the response
 	phase  atomic.Int32 // of the request on the connection
@@ -33,11 +33,6 @@ type headFilter struct {
 	seen   int          // length of held that was searched for the end of a line
 	ready  []byte       // what Read returns next
 	err    error        // what Read returns after ready
-
-	mu      sync.Mutex
-	settled *sync.Cond // for changes of the following
-	reading bool       // net/http waits for bytes, so it holds none
-	closed  bool
 }
 
 // Phases of a request.
@@ -47,16 +42,11 @@ const (
 	partlySent // or all of it is sent
 )
 
-func newHeadFilter(conn net.Conn) *headFilter {
-	c := &headFilter{Conn: conn}
-	c.settled = sync.NewCond(&c.mu)
-	return c
-}
-
 // awaitHead prepares the connection that a request has got for its response.
 //
-// net/http gives a connection to the next request before it looks whether the origin has sent more than one response. If it
-// has, net/http closes the connection; if not, it waits for bytes. awaitHead returns when either is the case.
+// net/http gives a connection to the next request before it looks whether it holds more than one response. If it
+// does, net/http closes the connection; if not, it waits for bytes. awaitHead returns when either is the case. What is not yet
+// read then is found by Write.
 func awaitHead(got httptrace.GotConnInfo) {
 	if over, ok := got.Conn.(*tls.Conn); ok { // HTTP/2
 		if c, ok := over.NetConn().(*headFilter); ok {
@@ -68,11 +58,9 @@ func awaitHead(got httptrace.GotConnInfo) {
 	if !ok {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for !c.reading && !c.closed {
-		c.settled.Wait()
-	}
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	_ = c.in.await() // Write fails then
 	c.phase.Store(unsent)
 	c.inHead.Store(true)
 }
@@ -80,13 +68,36 @@ func awaitHead(got httptrace.GotConnInfo) {
 // Write implements net.Conn. An origin that rejects a request may respond and close the connection before it has read all of
 // it. Write then reports success, because net/http would drop the response at an error. If nothing was sent,
 // net/http sends the request on another connection.
+//
+// Bytes that have arrived before a request is sent are no response to it (RFC 9112, section 9.2): nothing is sent then. If they arrive
+// later, nothing distinguishes them from its response.
 func (c *headFilter) Write(b []byte) (int, error) {
-	first := c.phase.CompareAndSwap(unsent, partlySent)
+	first, err := c.begin()
+	if err != nil {
+		return 0, err
+	}
 	n, err := c.Conn.Write(b)
 	if !first && c.phase.Load() == partlySent && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
 		return len(b), nil
 	}
 	return n, err
+}
+
+// begin begins to send what Write has got, and reports whether it is the beginning of a request.
+func (c *headFilter) begin() (first bool, err error) {
+	if !c.inHead.Load() { // HTTP/2, or the rest of a request that is answered
+		return c.phase.CompareAndSwap(unsent, partlySent), nil
+	}
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	if c.phase.Load() != unsent {
+		return false, nil
+	}
+	if err := c.in.awaitSilence(); err != nil {
+		return false, err
+	}
+	c.phase.Store(partlySent)
+	return true, nil
 }
 
 // CloseWrite ends what the origin gets in another protocol.
@@ -100,15 +111,8 @@ func (c *headFilter) CloseWrite() error {
 
 // Close implements net.Conn.
 func (c *headFilter) Close() error {
-	c.settle(&c.closed, true)
+	c.in.end(net.ErrClosed)
 	return c.Conn.Close()
-}
-
-func (c *headFilter) settle(what *bool, value bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	*what = value
-	c.settled.Broadcast()
 }
 
 // errUnrequested means that the origin sent bytes before it got a request.
@@ -116,12 +120,12 @@ var errUnrequested = errors.New("the origin has sent a response without a reques
 
 // read reads from the connection.
 func (c *headFilter) read(b []byte) (int, error) {
-	c.settle(&c.reading, true)
+	c.in.begin()
 	n, err := c.Conn.Read(b)
-	c.settle(&c.reading, false)
 	if n > 0 && c.inHead.Load() && c.phase.Load() == unsent {
-		return 0, errUnrequested
+		n, err = 0, errUnrequested
 	}
+	c.in.end(err)
 	return n, err
 }
 

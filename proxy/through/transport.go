@@ -47,7 +47,8 @@ func newTransports(c *Connections, dial dialFunc) transports {
 				if err != nil {
 					return nil, err
 				}
-				return newHeadFilter(conn), nil
+				socket, in := openSocket(conn)
+				return &headFilter{Conn: socket, in: in}, nil
 			},
 			ResponseHeaderTimeout: c.Head, ExpectContinueTimeout: expectTime, ForceAttemptHTTP2: http2,
 			DisableCompression: true, DisableKeepAlives: !c.KeepAlive, MaxIdleConnsPerHost: 64, IdleConnTimeout: most,
