@@ -404,7 +404,6 @@ func (c *call) copyBody(to *web.Spool, resp *http.Response, keep func(body []byt
 			return err
 		}
 		n, err := resp.Body.Read(room)
-		timer.Reset(c.Idle)
 		length += int64(n)
 		if keep != nil && length > c.Most {
 			keep(nil)
@@ -423,5 +422,6 @@ func (c *call) copyBody(to *web.Spool, resp *http.Response, keep func(body []byt
 		case err != nil:
 			return redact.WithoutQuotes(err)
 		}
+		timer.Reset(c.Idle)
 	}
 }
