@@ -29,6 +29,8 @@ const (
 	simulateVariable  = "SUNDRY_TEST_SIMULATE"
 	seedVariable      = "SUNDRY_TEST_SIMULATE_SEED"
 	simulatorVariable = "SUNDRY_TEST_SIMULATOR"
+	// simulateFirstVariable ends the test with the first failure, as it is.
+	simulateFirstVariable = "SUNDRY_TEST_SIMULATE_FIRST"
 )
 
 // TestSimulation runs random schedules of a fleet, and prints a short one for each promise that is broken.
@@ -40,7 +42,7 @@ func TestSimulation(t *testing.T) {
 		wg.Go(func() {
 			s := &simulator{t: t}
 			defer s.stop()
-			for seed, ok := next(); ok; seed, ok = next() {
+			for seed, ok := next(); ok && !(t.Failed() && onlyFirst()); seed, ok = next() {
 				report := s.try(simulation.NewSchedule(seed))
 				seeds.Add(1)
 				lasted.Add(int64(report.Lasted))
@@ -59,6 +61,9 @@ func TestKnownSchedules(t *testing.T) {
 		s.try(known)
 	}
 }
+
+// onlyFirst reports whether the first failure ends the test, as it is.
+func onlyFirst() bool { return os.Getenv(simulateFirstVariable) != "" }
 
 // seedsToRun returns a source of seeds, and what there is of them.
 func seedsToRun(t *testing.T) (next func() (uint64, bool), total string) {
@@ -95,6 +100,10 @@ type simulator struct {
 func (s *simulator) try(schedule simulation.Schedule) *simulation.Report {
 	report := s.run(schedule)
 	if len(report.Failures) == 0 {
+		return report
+	}
+	if onlyFirst() {
+		s.t.Errorf("seed %d: %v", schedule.Seed, report.Failures)
 		return report
 	}
 	failed := report

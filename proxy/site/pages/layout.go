@@ -3,10 +3,12 @@ package pages
 import (
 	"bytes"
 	"embed"
+	"fmt"
 	"html"
 	"html/template"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"sundry/proxy/site/i18n"
@@ -36,34 +38,67 @@ type view struct {
 	Data any
 }
 
-// templates are those of all pages, by language and name. The words of both languages
-// stand beside each other in them, as in {{say "Search" "搜索"}}.
-type templates map[i18n.Language]map[string]*template.Template
-
 // pageTemplates are the names of the templates that layout.html surrounds.
 func pageTemplates() []string {
 	return []string{"api", "home", "missing", "overview", "reference", "status"}
 }
 
-func parseTemplates(s *Set) (templates, error) {
-	all := templates{}
-	for _, l := range i18n.All() {
-		all[l] = map[string]*template.Template{}
-		layout, err := template.New("layout.html").Funcs(s.words(l)).ParseFS(templateFiles, "layout.html")
+// parsed returns the templates of all pages, by name. They are parsed once in a process. The words of both languages stand beside each
+// other in them, as in {{say "Search" "搜索"}}; which functions those words call depends on the set.
+var parsed = sync.OnceValues(func() (map[string]*template.Template, error) {
+	layout, err := template.New("layout.html").Funcs((&Set{}).words(i18n.English)).ParseFS(templateFiles, "layout.html")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*template.Template{}
+	for _, name := range pageTemplates() {
+		own, err := layout.Clone()
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range pageTemplates() {
-			own, err := layout.Clone()
-			if err != nil {
-				return nil, err
-			}
-			if all[l][name], err = own.ParseFS(templateFiles, name+".html"); err != nil {
-				return nil, err
-			}
+		if all[name], err = own.ParseFS(templateFiles, name+".html"); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
+})
+
+// templateKey is the name of a template, and the language of its page.
+type templateKey struct {
+	language i18n.Language
+	name     string
+}
+
+// addTemplates makes the templates of the set, each when it is needed first.
+func (s *Set) addTemplates() error {
+	all, err := parsed()
+	if err != nil {
+		return fmt.Errorf("templates of the pages: %w", err)
+	}
+	s.templates = map[templateKey]func() (*template.Template, error){}
+	for _, l := range i18n.All() {
+		for name, t := range all {
+			s.templates[templateKey{l, name}] = sync.OnceValues(func() (*template.Template, error) {
+				own, err := t.Clone()
+				if err != nil {
+					return nil, err
+				}
+				return own.Funcs(s.words(l)), nil
+			})
+		}
+	}
+	return nil
+}
+
+// execute fills the template of a page in.
+func (s *Set) execute(l i18n.Language, v *view) ([]byte, error) {
+	t, err := s.templates[templateKey{l, v.Template}]()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, v)
+	return b.Bytes(), err
 }
 
 // words are the functions of the templates in a language.
@@ -137,11 +172,11 @@ func (s *Set) url(path string) string { return (&url.URL{Path: s.cfg.BasePath + 
 
 // render makes the document of a page.
 func (s *Set) render(l i18n.Language, v view) (*Document, error) {
-	var b bytes.Buffer
-	if err := s.templates[l][v.Template].Execute(&b, v); err != nil {
+	text, err := s.execute(l, &v)
+	if err != nil {
 		return nil, err
 	}
-	d := newDocument(typeHTML, b.Bytes())
+	d := newDocument(typeHTML, text)
 	if v.Redirects {
 		d.CSP = redirectingCSP
 	}

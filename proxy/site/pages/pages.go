@@ -9,6 +9,7 @@ package pages
 
 import (
 	"fmt"
+	"html/template"
 	"strings"
 	"sync"
 
@@ -58,7 +59,7 @@ type Config struct {
 // Set holds the pages of one catalog.
 type Set struct {
 	cfg       Config
-	templates templates
+	templates map[templateKey]func() (*template.Template, error)
 	assets    assets
 	places    map[string]Place     // by path
 	missing   map[string]generator // by the name that was meant
@@ -104,9 +105,8 @@ func once(of generator) generator {
 // catalog is used. The others are generated when they are first requested.
 func New(cfg Config) (*Set, error) {
 	s := &Set{cfg: cfg, assets: newAssets(cfg.BasePath), places: map[string]Place{}}
-	var err error
-	if s.templates, err = parseTemplates(s); err != nil {
-		return nil, fmt.Errorf("templates of the pages: %w", err)
+	if err := s.addTemplates(); err != nil {
+		return nil, err
 	}
 	s.addPage(HomePath, s.home)
 	s.addPage(ReferencePath, s.overview)

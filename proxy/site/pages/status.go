@@ -54,16 +54,16 @@ func statusJSON(of any) (*Document, error) {
 }
 
 func (s *Set) statusPage(l i18n.Language, r *status.Report) (*Document, error) {
-	var b bytes.Buffer
 	v := view{
 		Template: "status", Path: StatusPath, Section: StatusPath, Title: l.Say("Status", "状态"),
 		Description: l.Say("Whether each endpoint works: now, and over the last 90 days, with incidents.", "各接口当前及过去 90 天的可用情况与故障记录。"),
 		Data:        s.statusView(l, r),
 	}
-	if err := s.templates[l][v.Template].Execute(&b, v); err != nil {
+	text, err := s.execute(l, &v)
+	if err != nil {
 		return nil, fmt.Errorf("page %s: %w", v.Path, err)
 	}
-	return newPassing(typeHTML, b.Bytes()), nil
+	return newPassing(typeHTML, text), nil
 }
 
 // statusView is what the template of the status shows.
