@@ -189,11 +189,11 @@ func (t *Tier) scriptOutcome(reply []any, begun, ended time.Time) outcome {
 	return o
 }
 
-// learnClock reads the clock of Redis, before the first date is translated. It may fail: each
-// write tells it as well.
-func (t *Tier) learnClock() {
+// learnClock reads the clock of Redis, before the first date is translated. An error means that Redis cannot be asked now. Where users
+// of it may not read its clock, the first write tells it.
+func (t *Tier) learnClock() error {
 	if t.clock.known.Load() {
-		return
+		return nil
 	}
 	err := t.writes.callAlways(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), t.cfg.Timeout)
@@ -206,4 +206,8 @@ func (t *Tier) learnClock() {
 	if err != nil {
 		t.log.Debug("clock of redis not read", "error", err)
 	}
+	if isReply(err) && !notYet(err) {
+		return nil
+	}
+	return err
 }

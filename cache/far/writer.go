@@ -121,9 +121,16 @@ func (w *writer) sleep(most time.Duration) {
 	}
 }
 
-// process sends writes, and does with each what its outcome asks for.
+// process sends writes, and does with each what its outcome asks for. None is sent before it can be dated: one that fails, and is sent
+// again, would seem to be made when it arrives.
 func (w *writer) process(jobs []*job) {
-	w.tier.learnClock()
+	if err := w.tier.learnClock(); err != nil {
+		for range jobs {
+			w.tier.metrics.wrote(err)
+		}
+		w.sendAgain(jobs, false)
+		return
+	}
 	sent, panicked := w.withReleases(w.make(jobs)), true
 	defer func() {
 		if panicked {

@@ -140,7 +140,7 @@ func (s *simulator) run(schedule simulation.Schedule) *simulation.Report {
 		}
 	}
 	s.stop()
-	report.Failures = []simulation.Failure{{Rule: "R2", Text: fmt.Sprintf("the process ended (%v): %.20000s", err, s.stderr)}}
+	report.Failures = []simulation.Failure{{Rule: "R2", Text: fmt.Sprintf("the process ended (%v): %.400000s", err, s.stderr)}}
 	return report
 }
 

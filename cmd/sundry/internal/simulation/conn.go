@@ -194,8 +194,11 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline implements net.Conn. No write waits.
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
-// SyscallConn implements syscall.Conn: without it, go-redis would not see that a connection in its pool was closed.
-func (c *conn) SyscallConn() (syscall.RawConn, error) {
+// redisConn is a connection to Redis. Without a socket, go-redis would not see that one in its pool was closed.
+type redisConn struct{ *conn }
+
+// SyscallConn implements syscall.Conn.
+func (c redisConn) SyscallConn() (syscall.RawConn, error) {
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	return socketLike(c.in.ended || c.in.reset)

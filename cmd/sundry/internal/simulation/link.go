@@ -43,7 +43,7 @@ func addr(address string) net.Addr {
 }
 
 // dial connects to a listener over the link; nil means that nothing listens there.
-func (l *link) dial(ctx context.Context, from string, to *listener) (net.Conn, error) {
+func (l *link) dial(ctx context.Context, from string, to *listener) (*conn, error) {
 	l.mu.Lock()
 	f := l.faults
 	l.mu.Unlock()

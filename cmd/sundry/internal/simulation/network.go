@@ -38,7 +38,14 @@ func (n *Network) Dial(ctx context.Context, _, address string) (net.Conn, error)
 	if address == redisAddress {
 		way = n.toRedis
 	}
-	return way.dial(ctx, n.address, n.servers[address])
+	c, err := way.dial(ctx, n.address, n.servers[address])
+	switch {
+	case err != nil:
+		return nil, err
+	case address == redisAddress:
+		return redisConn{c}, nil
+	}
+	return c, nil
 }
 
 // dialIn connects a client to a listener of the instance.
@@ -46,7 +53,11 @@ func (n *Network) dialIn(ctx context.Context, address string) (net.Conn, error) 
 	n.mu.Lock()
 	l := n.own[address]
 	n.mu.Unlock()
-	return n.toWorld.dial(ctx, "127.0.0.1:50000", l)
+	c, err := n.toWorld.dial(ctx, "127.0.0.1:50000", l)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // links are all ways of the instance.
