@@ -46,9 +46,9 @@ type Keeper struct {
 	log   *slog.Logger
 	name  string
 
-	writing sync.Mutex // one Write at a time
-	tried   []byte     // the last attempt; nil: it has succeeded. Guarded by writing
-	trying  *Record    // what tried encodes
+	writing chan struct{} // is full during a Write: there is one at a time
+	tried   []byte        // the last attempt; nil: it has succeeded. Guarded by writing
+	trying  *Record       // what tried encodes
 
 	mu     sync.Mutex // guards the rest
 	stored []byte     // as last seen
@@ -59,7 +59,7 @@ type Keeper struct {
 
 // NewKeeper does not read the store yet. Without one, the record is kept as long as the process lives.
 func NewKeeper(store Store, log *slog.Logger) *Keeper {
-	return &Keeper{store: store, log: log, name: rand.Text()}
+	return &Keeper{store: store, log: log, name: rand.Text(), writing: make(chan struct{}, 1)}
 }
 
 // count counts requests that ended at an instant.
@@ -85,8 +85,12 @@ func (k *Keeper) Record(now time.Time) *Record {
 // Write adds to the store what was counted, finds incidents, and learns what others have added. What could not be
 // written is written the next time. It may be called by many instances at once.
 func (k *Keeper) Write(ctx context.Context, now time.Time) error {
-	k.writing.Lock()
-	defer k.writing.Unlock()
+	select {
+	case k.writing <- struct{}{}:
+		defer func() { <-k.writing }()
+	case <-ctx.Done():
+		return fmt.Errorf("write the status: %w", context.Cause(ctx))
+	}
 	for range swaps {
 		if done, err := k.swap(ctx, now); done || err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -265,4 +266,30 @@ func TestKeeperWritesNothingNew(t *testing.T) {
 	if err := k.Write(t.Context(), at.Add(time.Minute)); err != nil || &s.value[0] != before {
 		t.Errorf("written again: %v", err)
 	}
+}
+
+// hanging is a store that does not reply.
+type hanging struct{ Store }
+
+// Load implements Store.
+func (hanging) Load(ctx context.Context) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestAWriteDoesNotWaitForAnother longer than its context lasts, such as that of a stop.
+func TestAWriteDoesNotWaitForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := NewKeeper(hanging{}, slog.Default())
+		long, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		go func() { _ = k.Write(long, time.Now()) }()
+		synctest.Wait()
+		short, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		began := time.Now()
+		if err := k.Write(short, began); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
 }
