@@ -11,6 +11,9 @@ type Found struct {
 	Broken bool
 	// Created is when Value was, by this machine's clock.
 	Created time.Time
+	// Purged is the time of the latest Mark of the key that came before Value, by this machine's clock: what was created until then
+	// is invalid. Zero means that none is known.
+	Purged time.Time
 	// Failure is the record of the last fill, if that failed a moment ago; nil: none.
 	Failure []byte
 	// Leased reports whether the key's lease is held.

@@ -21,6 +21,13 @@ import (
 //
 //	=01764331200000<01764331260000.0123456789abcdef
 //
+// In a value that takes the place of a mark, or that is newer than a mark which comes late, the script puts the time of the mark behind
+// that of the value, and so in each later value of the key:
+//
+//	=01764331260000!01764331200000.0123456789abcdef
+//
+// Instances of earlier versions take that for damage, which is a miss.
+//
 // The record of a failed fill has a checksum alone. A head finds damage. It is no protection from those who write to Redis.
 const (
 	dateSize    = 1 + 14
@@ -28,6 +35,7 @@ const (
 	lasting     = '='
 	replaceable = '~'
 	redated     = '<'
+	marked      = '!'
 	sumMark     = '.'
 )
 
@@ -61,12 +69,25 @@ func unseal(key string, stored []byte) (payload []byte, created time.Time, ok bo
 		return nil, time.Time{}, false
 	}
 	date := stored[:dateSize]
+	if at, behind, ok := cutDate(rest); ok && rest[0] == marked && at.Before(created) {
+		rest = behind
+	}
 	if original, behind, again := cutDate(rest); again && rest[0] == redated && original.After(created) {
 		date = append([]byte{stored[0]}, rest[1:dateSize]...)
 		rest = behind
 	}
 	payload, ok = cutSum(key, date, rest)
 	return payload, created, ok
+}
+
+// markIn returns the time of the mark of which a value tells; zero means that it tells of none.
+func markIn(stored []byte) time.Time {
+	_, rest, _ := cutDate(stored)
+	at, _, ok := cutDate(rest)
+	if !ok || rest[0] != marked {
+		return time.Time{}
+	}
+	return at
 }
 
 // unsealRecord returns the record of a failed fill.

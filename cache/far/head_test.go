@@ -124,6 +124,9 @@ func FuzzHead(f *testing.F) {
 	f.Add("k", []byte("=01764331200000."))
 	f.Fuzz(func(t *testing.T, key string, stored []byte) {
 		payload, created, ok := unseal(key, stored)
+		if ok && stored[dateSize] == marked {
+			stored = append(stored[:dateSize:dateSize], stored[2*dateSize:]...)
+		}
 		if ok && !bytes.Equal(seal(key, stored[0] == replaceable, created, payload), stored) && stored[dateSize] != redated {
 			t.Errorf("%q is believed", stored)
 		}

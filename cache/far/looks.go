@@ -58,6 +58,9 @@ func (l *lookup) found() entry.Found {
 	f := entry.Found{Leased: l.leased, Answered: l.err == nil}
 	var value, failure bool
 	f.Value, f.Created, value = unseal(l.key, l.value)
+	if value {
+		f.Purged = markIn(l.value)
+	}
 	f.Failure, failure = unsealRecord(l.key, l.failure)
 	f.Broken = l.tooLarge || l.value != nil && !value || l.failure != nil && !failure
 	return f

@@ -15,6 +15,8 @@ type outcome struct {
 	// newer is when the entry was created that Redis has kept in place of ours, by this
 	// machine's clock; zero: ours was written.
 	newer time.Time
+	// marked is the time of the key's mark, by this machine's clock; zero: there is none.
+	marked time.Time
 	// leased: the lease that was to be released along is still there.
 	leased bool
 }
@@ -138,7 +140,10 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 		announce = 1
 	}
 	op := opWrite
-	if j.kind == marking && !j.lasting {
+	switch {
+	case j.kind == marking && j.lasting:
+		op = opLasting
+	case j.kind == marking:
 		op = opMark
 	}
 	args := []any{op, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce}
@@ -173,7 +178,7 @@ func (t *Tier) scriptOutcome(reply []any, begun, ended time.Time) outcome {
 	now, _ := reply[1].(int64)
 	t.clock.read(time.UnixMilli(now), begun, ended)
 	o := outcome{}
-	for _, announced := range reply[2:] {
+	for _, announced := range reply[2:min(len(reply), 4)] {
 		switch announced {
 		case int64(1):
 			t.metrics.announced("sent")
@@ -185,6 +190,11 @@ func (t *Tier) scriptOutcome(reply []any, begun, ended time.Time) outcome {
 	}
 	if newer > 0 {
 		o.newer = t.clock.local(time.UnixMilli(newer))
+	}
+	if len(reply) > 4 {
+		if at, _ := reply[4].(int64); at > 0 {
+			o.marked = t.clock.local(time.UnixMilli(at))
+		}
 	}
 	return o
 }

@@ -35,8 +35,9 @@ type job struct {
 	make        func() ([]byte, time.Duration)
 	created     time.Time // of the entry; of a deletion, up to when
 	replaceable bool
-	lasting     bool // a mark is stored for ttl even if the key had no value
-	announced   bool // once it is written
+	lasting     bool               // a mark is stored for ttl even if the key had no value
+	announced   bool               // once it is written
+	purged      func(at time.Time) // is called with the time of the key's mark; nil: nobody needs to know
 	token       string
 	// release is that of the key's lease, which goes along with the write of an entry.
 	release *job

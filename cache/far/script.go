@@ -8,6 +8,7 @@ import (
 const (
 	opWrite   = "write"
 	opMark    = "mark"
+	opLasting = "lasting mark"
 	opDelete  = "delete"
 	opRelease = "release"
 )
@@ -15,25 +16,34 @@ const (
 // markOfNothing is for how many milliseconds a mark lives where there was nothing: longer than a fill may take that began before it.
 const markOfNothing = "600000"
 
+// markSize is the length of a mark: its date, its checksum and one byte. No other value is as short.
+const markSize = "33"
+
 // writeScript carries out what replaces or removes something, because only Redis can
 // compare and write at once. It is one script for all, so that one round trip more is enough
 // for a Redis that does not know it.
 //
 //	write KEY value ttl channel name announce → when the newer entry was created that stays; 0: none
 //	mark, with the same                       → the same; where nothing was there but a mark, it is forgotten sooner
+//	lasting mark, with the same               → the same
 //	delete KEY created                        → 0; deletes an entry created then or before
 //	release KEY token channel message         → 0; deletes the lease if it has the token
 //
 // Behind that each returns the time of Redis, and whether something was announced (1),
 // could not be (2) or did not have to be (0). Times are in Unix milliseconds. A write may
 // have the release of the key's lease along, with LEASE, token and message: then a fourth
-// value says whether its end was announced, or that it is still there (3).
+// value says whether its end was announced, or that it is still there (3). The fifth value of
+// a write or a mark is the time of the last mark of the key; 0: none is known.
 //
-// An entry is written in the place of one created before it; a replaceable one never in
-// the place of a lasting one, a lasting one always in that of a replaceable one. An entry
-// from the future, by a clock that is ahead, is dated now, so that it keeps no newer one
-// out: see head.go. What replaces another is announced, and what is to be; the end of a lease, if it
-// was wanted. That it may not publish does not stop it.
+// Whoever writes in the place of a mark may not know of it, and have older values of the key.
+// So the time of a mark stays in what takes its place, and comes into a newer value that was
+// there before the mark: see head.go.
+//
+// An entry is written in the place of one created before it, a mark also in that of one created
+// at the same time; a replaceable one never in the place of a lasting one, a lasting one always
+// in that of a replaceable one. An entry from the future, by a clock that is ahead, is dated now,
+// so that it keeps no newer one out: see head.go. What replaces another is announced, and what is
+// to be; the end of a lease, if it was wanted. That it may not publish does not stop it.
 var writeScript = redis.NewScript(`
 local key, op = KEYS[1], ARGV[1]
 local t = redis.call("time")
@@ -56,10 +66,19 @@ if op == "` + opRelease + `" then
 	return refused or {0, now, announced}
 end
 local latest = now + 1000
-local head = redis.pcall("getrange", key, 0, 14)
-local there, lasting = -1, false
-if type(head) == "string" and #head == 15 and string.match(head, "^[=~]%d+$") and tonumber(string.sub(head, 2)) <= latest then
-	there, lasting = tonumber(string.sub(head, 2)), string.sub(head, 1, 1) == "="
+local head = redis.pcall("getrange", key, 0, 48)
+local there, lasting, marked = -1, false, 0
+if type(head) == "string" and string.match(string.sub(head, 1, 15), "^[=~]%d%d%d%d%d%d%d%d%d%d%d%d%d%d$") and tonumber(string.sub(head, 2, 15)) <= latest then
+	there, lasting = tonumber(string.sub(head, 2, 15)), string.sub(head, 1, 1) == "="
+	local second = string.sub(head, 16, 30)
+	if #head == ` + markSize + ` or #head == ` + markSize + ` + 15 and string.sub(second, 1, 1) == "` + string(redated) + `" then
+		marked = there
+	elseif string.match(second, "^` + string(marked) + `%d%d%d%d%d%d%d%d%d%d%d%d%d%d$") then
+		marked = tonumber(string.sub(second, 2))
+	end
+end
+local function telling(value, at, rest)
+	return string.sub(value, 1, 15) .. "` + string(marked) + `" .. string.format("%014.0f", at) .. string.sub(value, rest)
 end
 if op == "` + opDelete + `" then
 	if there <= tonumber(ARGV[2]) then redis.call("del", key) end
@@ -70,19 +89,30 @@ if created > latest then
 	created = now
 	value = kind .. string.format("%014.0f", now) .. "` + string(redated) + `" .. string.sub(value, 2)
 end
-local result = {0, now, 0}
-if lasting and kind ~= "=" or lasting == (kind == "=") and created <= there then
+local result, mark = {0, now, 0, 0, 0}, op ~= "` + opWrite + `"
+local function tell()
+	if ARGV[5] == "" then return 0 end
+	return announce(ARGV[4], "` + replacedKind + `" .. string.format("%.0f", created) .. " " .. ARGV[5])
+end
+local older = created < there or created == there and not (mark and marked < there)
+if lasting and kind ~= "=" or lasting == (kind == "=") and older then
 	result[1] = there
+	if mark and marked < created then
+		local whole, ttl = redis.call("get", key), redis.call("pttl", key)
+		redis.call("set", key, telling(whole, created, marked > 0 and 31 or 16), "px", ttl > 0 and ttl or ARGV[3])
+		marked = created
+		result[3] = tell()
+	end
 else
 	local ttl = ARGV[3]
 	if op == "` + opMark + `" and (there < 0 or redis.call("strlen", key) == #value) then
 		ttl = math.max(` + markOfNothing + `, redis.call("pttl", key))
 	end
+	if mark then marked = created elseif marked > 0 then value = telling(value, marked, 16) end
 	redis.call("set", key, value, "px", ttl)
-	if ARGV[5] ~= "" and (ARGV[6] ~= "0" or there >= 0) then
-		result[3] = announce(ARGV[4], "` + replacedKind + `" .. string.format("%.0f", created) .. " " .. ARGV[5])
-	end
+	if ARGV[6] ~= "0" or there >= 0 then result[3] = tell() end
 end
+result[5] = marked
 if KEYS[2] then result[4] = release(KEYS[2], ARGV[7], ARGV[4], ARGV[8]) end
 return result`)
 

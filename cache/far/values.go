@@ -48,6 +48,9 @@ func (t *Tier) find(ctx context.Context, l *lookup) entry.Found {
 	if found.Value != nil {
 		_ = t.learnClock() // or it is dated by this machine's clock
 		found.Created = t.clock.local(found.Created)
+		if !found.Purged.IsZero() {
+			found.Purged = t.clock.local(found.Purged)
+		}
 	}
 	return found
 }
@@ -252,6 +255,16 @@ func (t *Tier) Set(
 	})
 }
 
+// Share is Set of a value that replaces others, of a key that may be marked. If there is a mark of the key, of which Redis knows by the
+// mark itself or by what has taken its place, purged is called with its time when Redis has replied. It must not block; nil means that
+// nobody needs to know.
+func (t *Tier) Share(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration), purged func(at time.Time)) {
+	t.push("", &job{
+		kind: writing, cacheKey: key, created: created, replaceable: replaceable, announced: true,
+		size: size, make: make, purged: purged,
+	})
+}
+
 // Fail stores the record of a failed fill for ttl.
 func (t *Tier) Fail(key string, record []byte, ttl time.Duration) {
 	if ttl >= time.Millisecond {
@@ -265,8 +278,8 @@ func (t *Tier) Delete(key string, created time.Time) {
 	t.push("", &job{kind: deleting, cacheKey: key, created: created})
 }
 
-// Mark is Set for a small value that takes the place of all that was created at that time or before, and is retried until it
-// succeeds. Other instances are notified. Redis stores it for ttl if lasting is set or the key had a value, and otherwise only as long as
+// Mark is Set for a value of one byte that takes the place of all that was created at that time or before, and is retried until it
+// succeeds. If there is a newer value, that tells of the mark from then on. Other instances are notified. Redis stores it for ttl if lasting is set or the key had a value, and otherwise only as long as
 // a fill may take.
 func (t *Tier) Mark(key string, created time.Time, value []byte, ttl time.Duration, lasting bool) {
 	t.push("", &job{kind: marking, lasting: lasting, cacheKey: key, created: created, announced: true, size: 2 * len(key), make: func() ([]byte, time.Duration) { return value, ttl }})

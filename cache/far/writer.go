@@ -237,6 +237,9 @@ func (w *writer) succeeded(j *job, o outcome) {
 		w.retryLater(j, lastRetry)
 		return
 	}
+	if j.purged != nil && !o.marked.IsZero() {
+		w.tier.cfg.Panics.Func(panics.FarWrite, func() { j.purged(o.marked) })()
+	}
 	w.tier.queue.done(w.shard, j)
 	if !o.newer.IsZero() {
 		if o.newer.UnixMilli() == j.created.UnixMilli() {
