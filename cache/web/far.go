@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -25,10 +24,12 @@ import (
 type Far interface {
 	// Look reads a value within a small time budget. No lease is asked for.
 	Look(ctx context.Context, key string, lease time.Duration) entry.Found
-	// Set writes a value created then, unless there is a newer one, and where it replaces one tells all instances of it: see
-	// Replaced. It never blocks. make is called when it is written; 0: it is not.
-	Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration))
-	// Mark is Set of a small value that must arrive. Unless lasting is set, a key that had no value stores it only as long as a fill may take.
+	// Share writes a value created then, unless there is a newer one, and tells all instances of it: see Replaced. It never
+	// blocks. make is called when it is written; 0: it is not. If Redis knows that the key was marked, purged is called with the time
+	// of the last mark: until then, values are invalid. nil means that nobody needs to know.
+	Share(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration), purged func(at time.Time))
+	// Mark is Share of a value of one byte that must arrive. Values that take its place, or are newer, tell of it: see entry.Found.
+	// Unless lasting is set, a key that had no value stores it only as long as a fill may take.
 	Mark(key string, created time.Time, value []byte, ttl time.Duration, lasting bool)
 }
 
@@ -47,7 +48,9 @@ const (
 
 // Under a URI instances share the newest response, and beside it each variant of one that varies. Their keys have the
 // number of a generation, which begins anew when the URI is purged: what was there before is not found any more. A purge
-// is a value as well, so that it keeps out what an instance that is slow, or was stopped, writes after it.
+// is a value as well, so that it keeps out what an instance that is slow, or was stopped, writes after it. An instance that
+// was cut off may not know of a purge, and write what it requested after it, in the generation from before it. So Redis remembers the
+// time of the purge beside that value: whoever reads it, and whoever has written it, removes what is older.
 
 // shared is what a value says of an object beside its body.
 type shared struct {
@@ -175,12 +178,16 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 		return v
 	}
 	o, found := s.look(ctx, key, s.farKey(key), rules, now)
+	lost := found.Answered && found.Value == nil && s.dropSuperseded(key, v)
 	switch {
-	case !found.Answered || selected == nil || selected.doubtful(known.outage) && !s.learnGroups(ctx, key, selected):
-	case found.Value == nil && selected.verified.Load() == superseded: // by what Redis has lost, such as the mark of a purge
-		s.gone(key, selected.Requested)
+	case !found.Answered || selected == nil || lost || !selected.Requested.After(found.Purged):
+	case o != nil && o.generation != selected.generation: // see ofGeneration
+	case selected.doubtful(known.outage) && !s.learnGroups(ctx, key, selected):
 	default:
 		known.note(selected) // nothing newer is known; of others this look says nothing
+	}
+	if !found.Purged.IsZero() {
+		v = v.requestedAfter(found.Purged)
 	}
 	if o == nil {
 		return s.unpurged(key, v)
@@ -188,35 +195,12 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 	o.client = request.Client
 	v = s.found(key, s.ofGeneration(key, v, o), o, known)
 	if !request.Selects(o) && o.selecting != "" {
-		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, request.keyOf(o.Names)), rules, now); o != nil {
+		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, request.keyOf(o.Names)), rules, now); o != nil && o.Requested.After(found.Purged) {
 			o.client = request.Client
 			v = s.found(key, v, o, known)
 		}
 	}
 	return s.unpurged(key, v)
-}
-
-// knowledge is what was known of replacements before a look.
-type knowledge struct {
-	outage, replaced int64
-	now              *atomic.Int64 // replaced may be more now
-}
-
-func (s *Store) knowledge(key string) knowledge {
-	now := &s.replaced[s.hash(key)%locks]
-	k := knowledge{s.doubt.Load(), now.Load(), now}
-	if len(s.farKey(key)) > entry.MostAnnounced {
-		k.replaced = -1 // of such a key nobody tells
-	}
-	return k
-}
-
-// note notes that an object is the newest as far as the look tells. What was told since may be of a newer one.
-func (k knowledge) note(o *Object) {
-	o.verified.Store(k.outage)
-	if k.now.Load() != k.replaced {
-		o.verified.Store(doubted)
-	}
 }
 
 // Ready returns the stored response that answers a request at now whose only fields are those by which it selects. The response is
@@ -274,6 +258,9 @@ func (o *Object) is(other *Object) bool {
 // look reads an object, and what was found; nil: there is none, or it was purged.
 func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules, now time.Time) (*Object, entry.Found) {
 	found := s.Far.Look(ctx, farKey, 0)
+	if !found.Purged.IsZero() {
+		found.Purged = s.goneBefore(key, found.Purged, found.Created, now)
+	}
 	o, purged, err := readFar(&found, rules, now)
 	switch {
 	case purged:
@@ -316,42 +303,6 @@ func readFar(found *entry.Found, rules *Rules, now time.Time) (o *Object, purged
 	return o, false, err
 }
 
-// gone removes what was asked for before another instance has purged a URI.
-func (s *Store) gone(key string, at time.Time) {
-	p := s.remember(Purge{At: at, Key: key})
-	s.purgeKey(key, &p)
-}
-
-// What an object is in the place of the outage up to which it is the newest.
-const (
-	doubted    = -1
-	superseded = -2
-)
-
-// Replaced is to be called for each value that an instance has written in the place of another one, this one's too: what is
-// here of that URI is looked up again once.
-func (s *Store) Replaced(farKey string, created time.Time) {
-	key, ours := strings.CutPrefix(farKey, s.Name+":")
-	if !ours || s.heardOfGroup(key, created) {
-		return
-	}
-	s.replaced[s.hash(key)%locks].Add(1)
-	for _, o := range s.Get(key) {
-		switch {
-		case o.Requested.Before(created.Add(-ClockSkew)):
-			o.verified.Store(superseded)
-		case o.Requested.Before(created.Add(ClockSkew)): // it may be the one that was written
-			o.verified.Store(doubted)
-		}
-	}
-}
-
-// Missed is to be called when it may not have been told of some that were replaced until now.
-func (s *Store) Missed() { s.doubt.Add(1) }
-
-// doubtful reports whether the object may have been replaced, as far as is known up to this outage.
-func (o *Object) doubtful(outage int64) bool { return o.verified.Load() != outage }
-
 // share writes an object for the other instances, unless it is too large for them.
 func (s *Store) share(key string, o *Object) {
 	if s.Far == nil || len(o.Body) > mostFar {
@@ -368,9 +319,9 @@ func (s *Store) share(key string, o *Object) {
 		return b, min(farTime, max(o.Left(time.Now()), 0)+max(o.IfError, o.WhileRevalidate, staleTime))
 	}
 	if o.selecting != "" {
-		s.Far.Set(s.variantKey(key, o.generation, o.selecting), o.Requested, o.Part != nil, true, o.Weight(), value)
+		s.Far.Share(s.variantKey(key, o.generation, o.selecting), o.Requested, o.Part != nil, o.Weight(), value, nil)
 	}
-	s.Far.Set(s.farKey(key), o.Requested, o.Part != nil, true, o.Weight(), value)
+	s.Far.Share(s.farKey(key), o.Requested, o.Part != nil, o.Weight(), value, func(at time.Time) { s.goneBefore(key, at, o.Requested, time.Now()) })
 }
 
 // shareGone tells the other instances that a URI was purged, by its key or that of a variant.
@@ -384,10 +335,11 @@ func (s *Store) shareGone(farKey string, at time.Time) {
 const staleTime = 10 * time.Minute
 
 // generationAt is the generation of a response that was asked for then; it is not 0. It may be older than what was found since, and from
-// before a purge that this instance has not seen: then it begins one of its own, in which nobody looks.
+// before a purge that this instance has not seen: then it begins one of its own, in which nobody looks. What was superseded may
+// have been purged, so its generation is not continued.
 func (v Variants) generationAt(requested time.Time) uint64 {
 	for _, old := range v {
-		if !old.Requested.After(requested) {
+		if !old.Requested.After(requested) && old.verified.Load() != superseded {
 			return old.generation
 		}
 	}

@@ -103,10 +103,11 @@ func (o *Object) ForAll() *Object {
 	return next
 }
 
-// In puts the object among the variants of its URI, before it is stored.
+// In puts the object among the variants of its URI, before it is stored. Those that were superseded may have been purged.
 func (o *Object) In(v Variants) *Object {
-	if len(v) > 0 {
-		o.generation = v[0].generation
+	i := slices.IndexFunc(v, func(old *Object) bool { return old.verified.Load() != superseded })
+	if i >= 0 {
+		o.generation = v[i].generation
 	}
 	return o
 }

@@ -453,15 +453,15 @@ type replaceability struct {
 	of map[string]bool // body: whether it is
 }
 
-// Set implements Far.
-func (f *replaceability) Set(key string, created time.Time, replaceable, replaces bool, size int, value func() ([]byte, time.Duration)) {
+// Share implements Far.
+func (f *replaceability) Share(key string, created time.Time, replaceable bool, size int, value func() ([]byte, time.Duration), purged func(time.Time)) {
 	b, _ := value()
 	for _, body := range []string{"whole", "part"} {
 		if strings.HasSuffix(string(b), body) {
 			f.of[body] = replaceable
 		}
 	}
-	f.Far.Set(key, created, replaceable, replaces, size, value)
+	f.Far.Share(key, created, replaceable, size, value, purged)
 }
 
 // TestPartsAmongOtherObjects: a part takes nothing away, is kept beside other parts, and is not selected where there is something better.

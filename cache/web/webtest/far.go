@@ -13,17 +13,34 @@ type Far map[string]entry.Found
 
 // Look implements web.Far.
 func (f Far) Look(_ context.Context, key string, _ time.Duration) entry.Found {
-	return entry.Found{Value: f[key].Value, Created: f[key].Created, Answered: true}
+	return entry.Found{Value: f[key].Value, Created: f[key].Created, Purged: f[key].Purged, Answered: true}
 }
 
-// Set implements web.Far.
-func (f Far) Set(key string, created time.Time, _, _ bool, _ int, value func() ([]byte, time.Duration)) {
-	if b, ttl := value(); ttl > 0 && created.After(f[key].Created) {
-		f[key] = entry.Found{Value: b, Created: created}
+// Share implements web.Far.
+func (f Far) Share(key string, created time.Time, _ bool, _ int, value func() ([]byte, time.Duration), purged func(time.Time)) {
+	b, ttl := value()
+	if ttl <= 0 {
+		return
+	}
+	before := f[key]
+	if len(before.Value) == 1 { // a mark
+		before.Purged = before.Created
+	}
+	if created.After(before.Created) {
+		f[key] = entry.Found{Value: b, Created: created, Purged: before.Purged}
+	}
+	if purged != nil && !before.Purged.IsZero() {
+		purged(before.Purged)
 	}
 }
 
 // Mark implements web.Far.
-func (f Far) Mark(key string, created time.Time, value []byte, ttl time.Duration, _ bool) {
-	f.Set(key, created, false, true, 1, func() ([]byte, time.Duration) { return value, ttl })
+func (f Far) Mark(key string, created time.Time, value []byte, _ time.Duration, _ bool) {
+	switch before := f[key]; {
+	case created.After(before.Created):
+		f[key] = entry.Found{Value: value, Created: created}
+	case len(before.Value) > 1 && created.After(before.Purged):
+		before.Purged = created
+		f[key] = before
+	}
 }
