@@ -22,13 +22,16 @@ import (
 // one. Who hears none finds the newer entry when its own copy is no longer fresh, and
 // the end of a fill when it looks again.
 //
-// A message is small text, "replaced <unix milliseconds> <key>" or "ended <key>".
+// A message is small text, "replaced <unix milliseconds> <key>" or "ended <key>". The time of
+// a mark has a plus sign, which instances of earlier versions take for the same number.
 // Everybody who may publish in this Redis can send one, so it is only a hint to look
-// into Redis. Of one of another version, or of a stranger, nothing is used.
+// into Redis, or not to use older values of a key. Of one of another version, or of a stranger,
+// nothing is used.
 
 const (
 	replacedKind = "replaced "
 	endedKind    = "ended "
+	markSign     = "+"
 )
 
 // announcements is the name of the channel. It has the number of the database, which
@@ -54,6 +57,9 @@ func readAnnouncement(message string) (key string, created time.Time, ok bool) {
 	}
 	return key, time.UnixMilli(ms), true
 }
+
+// isOfMark reports whether a message is the announcement of a mark.
+func isOfMark(message string) bool { return strings.HasPrefix(message, replacedKind+markSign) }
 
 // announceable reports whether a key may be announced: keys are short and printable.
 func announceable(key string) bool {
@@ -91,12 +97,18 @@ func (t *Tier) Listen(ctx context.Context, replaced func(key string, created tim
 				ended(key)
 			default:
 				t.metrics.announced("received")
+				if marked := t.markListener.Load(); marked != nil && isOfMark(message) {
+					(*marked)(key, t.clock.local(created))
+				}
 				replaced(key, t.clock.local(created))
 			}
 		},
 	}
 	s.run(ctx)
 }
+
+// OnMark has Listen call a function for each mark that an instance has written, with its time by this machine's clock. It must not block.
+func (t *Tier) OnMark(marked func(key string, at time.Time)) { t.markListener.Store(&marked) }
 
 // superseded tells whoever listens that Redis has a newer entry of a key than the one
 // that was to be written.

@@ -2,8 +2,10 @@ package far
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -161,11 +163,22 @@ func TestAMarkIsToldOf(t *testing.T) {
 	}
 }
 
-// TestALateMarkIsAnnounced, and leaves the value as long in Redis as before.
-func TestALateMarkIsAnnounced(t *testing.T) {
+// TestMarksAreAnnounced as such. A late one leaves the value as long in Redis as before.
+func TestMarksAreAnnounced(t *testing.T) {
 	server := miniredis.RunT(t)
 	tier := listen(t, "redis://"+server.Addr())
 	m := newMarks(t, tier.Tier)
+	var heard struct {
+		sync.Mutex
+		marks []int
+	}
+	tier.OnMark(func(key string, at time.Time) {
+		heard.Lock()
+		defer heard.Unlock()
+		if key == "k" {
+			heard.marks = append(heard.marks, m.seconds(at))
+		}
+	})
 	m.share(30, "value", false)
 	tier.hears(t, replacement("k", m.at(30)))
 	server.FastForward(20 * time.Minute)
@@ -173,6 +186,13 @@ func TestALateMarkIsAnnounced(t *testing.T) {
 	tier.hears(t, replacement("k", m.at(20)), replacement("k", m.at(30))) // the latter is what keeps the mark out
 	if left := server.TTL("sundry:k"); left != 40*time.Minute {
 		t.Errorf("%s are left of the value", left)
+	}
+	m.mark(40, true)
+	tier.hears(t, replacement("k", m.at(40)))
+	heard.Lock()
+	defer heard.Unlock()
+	if !slices.Equal(heard.marks, []int{20, 40}) {
+		t.Errorf("marks %v", heard.marks)
 	}
 }
 

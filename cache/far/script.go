@@ -92,7 +92,7 @@ end
 local result, mark = {0, now, 0, 0, 0}, op ~= "` + opWrite + `"
 local function tell()
 	if ARGV[5] == "" then return 0 end
-	return announce(ARGV[4], "` + replacedKind + `" .. string.format("%.0f", created) .. " " .. ARGV[5])
+	return announce(ARGV[4], "` + replacedKind + `" .. (mark and "` + markSign + `" or "") .. string.format("%.0f", created) .. " " .. ARGV[5])
 end
 local older = created < there or created == there and not (mark and marked < there)
 if lasting and kind ~= "=" or lasting == (kind == "=") and older then

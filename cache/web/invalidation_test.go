@@ -130,13 +130,21 @@ func (s *invalidationStory) stores(m *member, after int, value string) {
 	s.settle(m)
 }
 
-// purges has an instance invalidate the URI, as after an unsafe request. Those that are not cut off are notified.
+// purges has an instance invalidate the URI, as after an unsafe request. Others are notified, by an instance of an earlier version.
 func (s *invalidationStory) purges(m *member, after int, notified ...*member) {
 	s.Helper()
 	m.Purge(Purge{At: s.at(after), Key: storyKey})
 	s.settle(m)
 	for _, other := range notified {
 		other.Replaced(other.farKey(storyKey), s.at(after))
+	}
+}
+
+// tells notifies instances of an invalidation.
+func (s *invalidationStory) tells(after int, notified ...*member) {
+	for _, m := range notified {
+		m.Marked(m.farKey(storyKey), s.at(after))
+		m.Replaced(m.farKey(storyKey), s.at(after))
 	}
 }
 
@@ -276,6 +284,61 @@ func TestAWriterDropsWhatItsWriteShowsToBeInvalid(t *testing.T) {
 	slow := object(0, "slow").forRequest("X-A: fr")
 	if slow.Requested = s.at(9); s.b.Put(storyKey, slow) {
 		t.Error("what was requested before the invalidation is stored")
+	}
+}
+
+// TestWhoIsNotifiedOfAnInvalidationNeedsNoRedis: older variants are not served, whatever becomes of Redis.
+func TestWhoIsNotifiedOfAnInvalidationNeedsNoRedis(t *testing.T) {
+	for name, story := range map[string]func(s *invalidationStory){
+		"Redis is unavailable": func(s *invalidationStory) { s.b.cut = true },
+		"Redis is flushed, and an instance that was cut off writes a variant": func(s *invalidationStory) {
+			s.redis.FlushAll()
+			s.stores(s.c, 20, "de")
+			s.returns(s.c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInvalidationStory(t, memoryOfKeys/2)
+			s.c.cut = true
+			s.purges(s.a, 10)
+			s.tells(10, s.a, s.b)
+			story(s)
+			for _, m := range []*member{s.a, s.b} {
+				for _, value := range []string{"fr", "en"} {
+					if got := s.find(m, value); got != "" {
+						t.Errorf("%q is served", got)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestNoticesOfInvalidations: those of other things, and of what this instance knows better, remove nothing.
+func TestNoticesOfInvalidations(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	now := time.Now()
+	at := func(before time.Duration) *Object {
+		o := variant(0, "fr")
+		o.Requested = now.Add(-before)
+		return o
+	}
+	s.Purge(Purge{At: now.Add(-20 * time.Millisecond), Key: "/x"})
+	if !s.Put("/x", at(10*time.Millisecond)) || !s.Put("/y", at(time.Second)) || !s.Put("/z", at(0)) {
+		t.Fatal("not stored")
+	}
+	s.Marked(s.farKey("/x"), now.Add(-20*time.Millisecond).Truncate(time.Millisecond)) // its own
+	s.Marked(s.farKey("/y"), now.Add(-2*time.Second))
+	s.Marked(s.farKey("/y")+" 1 digest", now)
+	s.Marked("other/y", now)
+	for _, key := range []string{"/x", "/y", "/z"} {
+		if stored(s, key, "fr") == "" {
+			t.Errorf("%s is gone", key)
+		}
+	}
+	s.Marked(s.farKey("/y"), now.Add(time.Hour)) // by a clock that is ahead
+	if o := at(-time.Minute); stored(s, "/y", "fr") != "" || !s.Put("/y", o) {
+		t.Error("the purge is not in force, or keeps out what is requested after it")
 	}
 }
 

@@ -126,6 +126,13 @@ func (s *Store) remember(p Purge) Purge {
 	return p
 }
 
+// knowsPurge reports whether a purge of a URI at a time is known here, as far as clocks tell, such as one of this instance's own.
+func (s *Store) knowsPurge(key string, at time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.uris.at[s.hash(key)].Before(at.Add(-ClockSkew))
+}
+
 // purgedSince reports whether an object was purged since it was asked for: hard, or when last to be stale (zero: not).
 func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) {
 	s.mu.Lock()

@@ -95,6 +95,16 @@ func (s *Store) Replaced(farKey string, created time.Time) {
 	}
 }
 
+// Marked is to be called for each purge of a URI by an instance, this one's too. What was requested before it is removed at once: Redis may
+// be unavailable at the next request, or have lost the purge.
+func (s *Store) Marked(farKey string, at time.Time) {
+	key, ours := strings.CutPrefix(farKey, s.Name+":")
+	if !ours || strings.Contains(key, " ") || s.knowsPurge(key, at) { // URIs have no spaces; groups and keys of variants do
+		return
+	}
+	s.gone(key, Heard(at))
+}
+
 // Missed is to be called when it may not have been told of some that were replaced until now.
 func (s *Store) Missed() { s.doubt.Add(1) }
 

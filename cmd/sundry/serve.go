@@ -170,6 +170,9 @@ func (s *server) build(reg prometheus.Registerer) error {
 		return err
 	}
 	cfg.Beside = s.store
+	if s.far != nil {
+		s.far.OnMark(s.store.Marked)
+	}
 	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}
