@@ -174,8 +174,12 @@ func (f *fleet) firstTouch(instance int, after time.Time) time.Time {
 	return time.Time{}
 }
 
-// older reports whether a load is older than another one, by more than a time.
-func older(l, than *load, by time.Duration) bool {
+// older reports whether a load is older than another one. Loads of different instances have no order within sameTime.
+func older(l, than *load) bool {
+	by := time.Duration(0)
+	if l.instance != than.instance {
+		by = sameTime
+	}
 	return !l.ended.IsZero() && l.ended.Add(by).Before(than.began)
 }
 
@@ -186,7 +190,7 @@ func (f *fleet) checkOlder(r *rule, q *request) {
 	}
 	for _, before := range f.requests {
 		if before.instance == q.instance && before.start == q.start && before.target == q.target && !before.received.IsZero() && before.received.Before(q.sent) {
-			if newer := f.loadOf(before); newer != nil && older(l, newer, 0) {
+			if newer := f.loadOf(before); newer != nil && older(l, newer) {
 				f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and has served load %d before", q.instance, q.load, q.target, q.how, before.load)
 				return
 			}
@@ -203,7 +207,7 @@ func (f *fleet) checkOldest(r *rule, q *request) {
 	}
 	for _, other := range f.requests {
 		newer := f.loadOf(other)
-		if newer == nil || other.target != q.target || !other.received.Add(inTouchTime).Before(q.sent) || !older(l, newer, sameTime) {
+		if newer == nil || other.target != q.target || !other.received.Add(inTouchTime).Before(q.sent) || !older(l, newer) {
 			continue
 		}
 		shared := !f.troubled(other.instance, newer.began.Add(-inTouchTime), other.received.Add(inTouchTime))
@@ -254,7 +258,7 @@ func (f *fleet) checkSoftTimeout(r *rule, q *request) {
 	for _, other := range f.requests {
 		newer := f.loadOf(other)
 		if newer != nil && other.instance == q.instance && other.start == q.start && other.target == q.target &&
-			other.received.Before(q.received.Add(-time.Millisecond)) && older(l, newer, 0) {
+			other.received.Before(q.received.Add(-time.Millisecond)) && older(l, newer) {
 			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and has had load %d", q.instance, q.load, q.target, q.how, other.load)
 			return
 		}
