@@ -56,6 +56,11 @@ func (s *sequence) step() {
 	case n < 7:
 		note("purges")
 		s.purges(m, s.now)
+		for _, other := range s.all() {
+			if !m.cut && !other.cut && s.random.IntN(2) == 0 { // others are notified by an instance of an earlier version
+				s.tells(s.now, other)
+			}
+		}
 		s.announces(m, s.now)
 		for _, other := range s.all() {
 			s.ignorant[other] = s.ignorant[other] || other != m && (other.cut || m.cut)
