@@ -335,11 +335,10 @@ func (s *Store) shareGone(farKey string, at time.Time) {
 const staleTime = 10 * time.Minute
 
 // generationAt is the generation of a response that was asked for then; it is not 0. It may be older than what was found since, and from
-// before a purge that this instance has not seen: then it begins one of its own, in which nobody looks. What was superseded may
-// have been purged, so its generation is not continued.
+// before a purge that this instance has not seen: then it begins one of its own, in which nobody looks.
 func (v Variants) generationAt(requested time.Time) uint64 {
 	for _, old := range v {
-		if !old.Requested.After(requested) && old.verified.Load() != superseded {
+		if !old.Requested.After(requested) {
 			return old.generation
 		}
 	}

@@ -103,11 +103,10 @@ func (o *Object) ForAll() *Object {
 	return next
 }
 
-// In puts the object among the variants of its URI, before it is stored. Those that were superseded may have been purged.
+// In puts the object among the variants of its URI, before it is stored.
 func (o *Object) In(v Variants) *Object {
-	i := slices.IndexFunc(v, func(old *Object) bool { return old.verified.Load() != superseded })
-	if i >= 0 {
-		o.generation = v[i].generation
+	if len(v) > 0 {
+		o.generation = v[0].generation
 	}
 	return o
 }

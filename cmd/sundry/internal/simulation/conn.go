@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"io"
 	"net"
 	"os"
@@ -227,9 +226,3 @@ func (l *listener) Close() error { l.close(); return nil }
 
 // Addr implements net.Listener.
 func (l *listener) Addr() net.Addr { return l.addr }
-
-// until waits until ctx ends, which is what becomes of a dial that nobody answers.
-func until(ctx context.Context) error {
-	<-ctx.Done()
-	return ctx.Err()
-}

@@ -44,11 +44,9 @@ func addr(address string) net.Addr {
 
 // dial connects to a listener over the link; nil means that nothing listens there.
 func (l *link) dial(ctx context.Context, from string, to *listener) (*conn, error) {
-	l.mu.Lock()
-	f := l.faults
-	l.mu.Unlock()
-	if f.stalled {
-		return nil, until(ctx)
+	f, err := l.reach(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if wait := f.there + f.back; wait > 0 {
 		select {
@@ -73,6 +71,30 @@ func (l *link) dial(ctx context.Context, from string, to *listener) (*conn, erro
 		client.cut()
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
+}
+
+// handshake is how often a connection is tried that nobody answers, handshakes how many times.
+const (
+	handshake  = 500 * time.Millisecond
+	handshakes = 20
+)
+
+// reach returns the faults of the link once it is not stalled.
+func (l *link) reach(ctx context.Context) (faults, error) {
+	for range handshakes {
+		l.mu.Lock()
+		f := l.faults
+		l.mu.Unlock()
+		if !f.stalled {
+			return f, nil
+		}
+		select {
+		case <-time.After(handshake):
+		case <-ctx.Done():
+			return f, ctx.Err()
+		}
+	}
+	return faults{}, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ETIMEDOUT}
 }
 
 // carry sends data by the end of a connection, as the faults have it.

@@ -66,7 +66,7 @@ func (f *fleet) finish() {
 	}
 	f.redis.stop()
 	_ = f.server.Close()
-	time.Sleep(2 * time.Second) // go-redis ends a dial a second after it was closed
+	time.Sleep(handshakes * handshake) // dials outlive their clients, in go-redis and in net/http
 }
 
 // Report is the outcome of a run.
