@@ -39,7 +39,7 @@ func sharedValueTimes() times {
 // to a write, too; the context of each call bounds it.
 func (o *options) client(t times) redis.UniversalClient {
 	u := o.universal
-	u.Dialer = bounded(o.dialer(t.dial))
+	u.Dialer = bounded(cuttable(o.dialer(t.dial)))
 	u.ContextTimeoutEnabled = true
 	u.MaxRetries, u.MaxRedirects = -1, 3
 	u.MinRetryBackoff, u.MaxRetryBackoff = -1, -1 // before a redirect: the node that it names waits for the call

@@ -62,13 +62,13 @@ func (s *subscription) run(ctx context.Context) {
 func (s *subscription) listen(ctx context.Context) (lasted time.Duration, err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	ctx, cut := withCut(ctx)
 	connecting, cancel := context.WithTimeout(ctx, s.tier.writeTime)
 	defer cancel()
 	sub := s.tier.sharedValues.Subscribe(connecting, s.channel)
-	shut := func() { _ = sub.Close() } // the error is of no use
-	defer shut()
-	// ReceiveTimeout does not end with ctx.
-	defer context.AfterFunc(ctx, s.tier.cfg.Panics.Func(panics.FarListen, shut))()
+	defer func() { _ = sub.Close() }() // the error is of no use
+	// ReceiveTimeout does not end with ctx, and Close waits for it while it connects.
+	defer context.AfterFunc(ctx, s.tier.cfg.Panics.Func(panics.FarListen, cut.all))()
 	if _, err := sub.ReceiveTimeout(connecting, s.tier.writeTime); err != nil {
 		return 0, err
 	}
