@@ -44,7 +44,9 @@ func (r *Replicator) Change(ctx context.Context, c Change) (Record, error) {
 		return Record{}, refuse(ErrInvalid, err)
 	}
 	defer r.requestSync() // Run learns of a new expiry, and stores what is pending
-	err = r.storePending(ctx)
+	if err = r.storePending(ctx); err != nil {
+		r.keepPending() // before the operator is told that it is pending
+	}
 	record = r.Settings().recordOf(record)
 	if r.IsPending(record) {
 		r.cfg.Log.Warn("change is in force on this instance only, until it can be stored", "do", c.Do, "target", c.Target, "by", c.By, "error", err)

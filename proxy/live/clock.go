@@ -51,7 +51,7 @@ func (r *Replicator) readClock(ctx context.Context) {
 	offset, err := r.cfg.Store.ClockOffset(ctx)
 	r.clockKnown.Store(err == nil)
 	was := time.Duration(r.clockOffset.Load())
-	if err != nil || offset == was {
+	if err != nil || r.clockRead.Swap(true) && offset == was {
 		return
 	}
 	r.clockOffset.Store(int64(offset))
@@ -59,7 +59,7 @@ func (r *Replicator) readClock(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.datePending()
-	if r.loaded {
+	if r.loaded || len(r.pending) > 0 {
 		r.purge(nil)
 	}
 }

@@ -15,7 +15,8 @@ const maxPending = 100
 type pendingChange struct {
 	Change
 	at time.Time
-	// made is when it was, by the clock of this instance, whatever that is set to since.
+	// made is when it was made, by the clock of this instance, whatever that is set to since; zero means that at is by the store's clock,
+	// and that another process made it.
 	made time.Time
 	// known is when its target was last changed by hand before it, as far as was known here.
 	known time.Time
@@ -57,7 +58,7 @@ func (r *Replicator) datePending() {
 	next, dated := slices.Clone(r.pending), false
 	for i := range next {
 		c := &next[i]
-		if at := auditTime(r.Now().Add(-time.Since(c.made))); at.Sub(c.at).Abs() > time.Millisecond { // of which dates have no part
+		if at := r.dateOf(c); at.Sub(c.at).Abs() > time.Millisecond { // of which dates have no part
 			c.at, dated = at, true
 		}
 	}
@@ -67,6 +68,19 @@ func (r *Replicator) datePending() {
 	if current, err := r.base.withPending(next); err == nil { // there is none: they were made before
 		r.current, r.pending = current, next
 	}
+}
+
+// dateOf returns when a change was made, by the store's clock. None that an earlier process made is of the future: a damaged
+// file must not purge what will be cached.
+func (r *Replicator) dateOf(c *pendingChange) time.Time {
+	now := r.Now()
+	switch {
+	case !c.made.IsZero():
+		return auditTime(now.Add(-time.Since(c.made)))
+	case c.at.After(now.Add(maxSkew)):
+		return auditTime(now)
+	}
+	return c.at
 }
 
 // bounded returns the changes without such as later ones cover, where there are more than

@@ -47,6 +47,8 @@ type ReplicatorConfig struct {
 	// Returned is called when this instance is in sync after it was not, such as after
 	// an outage of the store; nil: nobody needs to know. It must not block.
 	Returned func()
+	// PendingFile keeps pending changes over a restart; "" means that a restart loses them.
+	PendingFile string
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 	// Panics catches those of Run.
@@ -81,11 +83,14 @@ type Replicator struct {
 	applyErr   error     // what of current could not be applied
 	started    time.Time
 
+	kept   pendingFile
 	damage damage // guarded by storeLock
 	// clockOffset is by how many nanoseconds the store's clock is ahead.
 	clockOffset atomic.Int64
 	// clockKnown means that the store has told its time, since changes last had to wait for it.
 	clockKnown atomic.Bool
+	// clockRead means that the store has told its time since the start.
+	clockRead atomic.Bool
 
 	inSync atomic.Bool
 }
@@ -95,7 +100,7 @@ func NewReplicator(cfg ReplicatorConfig) *Replicator {
 	r := &Replicator{
 		cfg: cfg, current: &Settings{}, base: &Settings{},
 		storeLock: make(chan struct{}, 1), syncRequested: make(chan struct{}, 1),
-		started: time.Now(),
+		started: time.Now(), kept: pendingFile{path: cfg.PendingFile, log: cfg.Log},
 	}
 	r.metrics = newReplicatorMetrics(cfg.Registerer, r.InSync)
 	return r

@@ -18,8 +18,10 @@ const (
 )
 
 // FirstSync syncs with the store before an instance serves, so that it knows
-// what was purged while it was away. It retries until ctx ends.
+// what was purged while it was away. What was pending when it ended is in force first.
+// It retries until ctx ends.
 func (r *Replicator) FirstSync(ctx context.Context) error {
+	r.restorePending()
 	for failures := 1; ; failures++ {
 		r.readClock(ctx)
 		err := r.sync(ctx)
@@ -72,7 +74,11 @@ func (r *Replicator) leave() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
-	if err := r.sync(ctx); err != nil {
+	err := r.sync(ctx)
+	switch {
+	case err != nil && r.kept.keeps():
+		r.cfg.Log.Warn("pending changes are kept in a file until this instance starts again: others do not know them yet", "changes", r.Pending(), "file", r.cfg.PendingFile, "error", err)
+	case err != nil:
 		r.cfg.Log.Error("pending changes are lost with this instance: others do not know them", "changes", r.Pending(), "error", err)
 	}
 }
@@ -172,7 +178,11 @@ func (r *Replicator) sync(ctx context.Context) error {
 
 // syncStore is sync for who holds the store lock.
 func (r *Replicator) syncStore(ctx context.Context) error {
-	if err := whileConflicts(ctx, func() error { return r.syncOnce(ctx) }); err != nil {
+	err := whileConflicts(ctx, func() error { return r.syncOnce(ctx) })
+	if err != nil || r.kept.holds() {
+		r.keepPending()
+	}
+	if err != nil {
 		r.metrics.failures.Inc()
 		return err
 	}

@@ -144,8 +144,8 @@ func (f *fleet) checkPurgedElsewhere(r *rule, q *request) {
 	}
 }
 
-// knownSince returns when Redis has a change at the latest; zero means that it may never have it: the instance that has it pending was
-// restarted, or Redis lost it before others had it.
+// knownSince returns when Redis has a change at the latest; zero means that it may never have it: Redis lost it before others had it, or
+// the instance was restarted that had yet to announce an unsafe request. A restart loses no pending change.
 func (f *fleet) knownSince(c *change) time.Time {
 	at := c.answered
 	if c.pending || c.unsafe() {
@@ -156,7 +156,7 @@ func (f *fleet) knownSince(c *change) time.Time {
 	}
 	for _, t := range f.troubles {
 		lost := t.what == "emptied" && !t.from.Before(c.sent) && t.from.Before(at.Add(inTouchTime))
-		gone := t.what == "start" && t.instance == c.instance && !t.from.Before(c.sent) && t.from.Before(at)
+		gone := c.unsafe() && t.what == "start" && t.instance == c.instance && !t.from.Before(c.sent) && t.from.Before(at)
 		if lost || gone {
 			return time.Time{}
 		}
