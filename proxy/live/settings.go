@@ -4,7 +4,8 @@
 // be applied yet) and on every other one within seconds, once the store that
 // they share can be reached; that no purge is lost while an instance runs that
 // knows it, whatever becomes of the store; and that stored settings survive a
-// restart, except those of a store in memory.
+// restart, except those of a store in memory. So do changes that cannot be stored yet,
+// if there is a file for them.
 package live
 
 import (

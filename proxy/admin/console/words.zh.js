@@ -159,7 +159,7 @@ export default {
   "Redis is not configured": "未配置 Redis",
   "settings persistent": "设置可持久保存",
   "Changes made here survive a restart": "这里的更改在重启后仍有效",
-  "{n} change pending: in force on this instance only, and stored for the others once it can be. A restart before then loses it.|{n} changes pending: in force on this instance only, and stored for the others once it can be. A restart before then loses them.": "{n} 项更改待存储：仅在本实例生效，能够存储后再存储给其他实例。在此之前重启会丢失这些更改。",
+  "{n} change pending: in force on this instance only, and stored for the others once it can be. Unless state or cache.snapshot is set, a restart before then loses it.|{n} changes pending: in force on this instance only, and stored for the others once it can be. Unless state or cache.snapshot is set, a restart before then loses them.": "{n} 项更改待存储：仅在本实例生效，能够存储后再存储给其他实例。如果没有设置 state 或 cache.snapshot，在此之前重启会丢失这些更改。",
   "Changes made here are lost at a restart. To keep them, start with {option}, or with a Redis that writes to its disk (appendonly yes).": "这里的更改会在重启后丢失。如需保留，启动时请加上 {option}，或使用写盘的 Redis（appendonly yes）。",
   "--state FILE": "--state 文件",
   "Reload?": "重新加载？",

@@ -35,7 +35,7 @@ const (
 func rules() []rule {
 	return []rule{
 		{"C0", "a response is that of its target", "architecture.md", (*fleet).checkContent},
-		{"P1", "an instance that answered a purge, hard, soft or by an unsafe request, serves nothing older (as fresh)", "admin-api.md, proxy.md", (*fleet).checkPurged},
+		{"P1", "an instance that answered a purge, hard, soft or by an unsafe request, serves nothing older (as fresh), and after a purge neither when it is restarted", "admin-api.md, proxy.md", (*fleet).checkPurged},
 		{"P2", "nor do other instances, once they are in touch with Redis", "scaling.md", (*fleet).checkPurgedElsewhere},
 		{"P3", "an instance that starts reads nothing from Redis that was purged before", "scaling.md", (*fleet).checkStarts},
 		{"T1", "after the soft timeout no client gets an older copy than one that another client has had from the instance", "tuning.md", (*fleet).checkSoftTimeout},
@@ -124,7 +124,7 @@ func (f *fleet) checkPurged(r *rule, q *request) {
 		return
 	}
 	for _, c := range f.changes {
-		if c.instance == q.instance && c.start == q.start && q.sent.After(c.answered) && f.outdatedBy(c, q, l) {
+		if c.instance == q.instance && (c.start == q.start || !c.unsafe()) && q.sent.After(c.answered) && f.outdatedBy(c, q, l) {
 			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), begun %s before its%s", q.instance, q.load, q.target, q.how, c.sent.Sub(l.began), c.event)
 		}
 	}
