@@ -131,7 +131,7 @@ func (p *pendingFile) remove() error {
 	return durable.SyncDirectory(filepath.Dir(p.path))
 }
 
-// start returns what the file has from before this process, which knows these changes from now on.
+// start returns what the file has from before this process.
 func (p *pendingFile) start() *pendingFileContent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,8 +143,14 @@ func (p *pendingFile) start() *pendingFileContent {
 		p.report(err)
 		return &pendingFileContent{}
 	}
-	p.own = idsOf(content.Changes)
 	return content
+}
+
+// take notes that changes of the file are those of this process from now on.
+func (p *pendingFile) take(changes []keptChange) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.own = append(p.own, idsOf(changes)...)
 }
 
 func idsOf(changes []keptChange) (ids []string) {
@@ -265,6 +271,7 @@ func (r *Replicator) restorePending() {
 		}
 	}
 	r.enforceRestored(current, restored)
+	r.kept.take(content.Changes)
 	r.keepPending()
 }
 

@@ -16,9 +16,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache/policy"
+	"sundry/metrics/panics"
 )
 
 // kept is an instance whose pending changes are kept in a file.
@@ -329,6 +331,21 @@ func TestAChangeOfTheFutureIsOfNow(t *testing.T) {
 		k := start(t, &sharedStore{}, file)
 		if at := k.at.purges()["ip"].Hard; !at.Equal(time.Now()) || k.Pending() != 0 {
 			t.Errorf("purged as of %v, %d pending", at, k.Pending())
+		}
+	})
+}
+
+// TestAPanicOverTheFile keeps no instance from starting, and the changes stay in the file.
+func TestAPanicOverTheFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file, conn := filepath.Join(t.TempDir(), "pending"), &connection{sharedStore: &sharedStore{}, down: true}
+		start(t, conn, file).must(t, ttl("1h", 0))
+		conn.away(false)
+		r, _ := newReplicator(conn)
+		r.cfg.Panics, r.kept.path = panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler)), file
+		r.cfg.Check = func(map[string]map[string]string) error { panic("of the test") }
+		if err := r.FirstSync(t.Context()); err != nil || len(idsIn(t, file)) != 1 {
+			t.Errorf("%v, the file has %v", err, idsIn(t, file))
 		}
 	})
 }

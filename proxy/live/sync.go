@@ -21,7 +21,7 @@ const (
 // what was purged while it was away. What was pending when it ended is in force first.
 // It retries until ctx ends.
 func (r *Replicator) FirstSync(ctx context.Context) error {
-	r.restorePending()
+	r.cfg.Panics.Func(panics.Settings, r.restorePending)()
 	for failures := 1; ; failures++ {
 		r.readClock(ctx)
 		err := r.sync(ctx)
