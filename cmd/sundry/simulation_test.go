@@ -42,7 +42,10 @@ func TestSimulation(t *testing.T) {
 		wg.Go(func() {
 			s := &simulator{t: t}
 			defer s.stop()
-			for seed, ok := next(); ok && !(t.Failed() && onlyFirst()); seed, ok = next() {
+			for seed, ok := next(); ok; seed, ok = next() {
+				if t.Failed() && onlyFirst() {
+					return
+				}
 				report := s.try(simulation.NewSchedule(seed))
 				seeds.Add(1)
 				lasted.Add(int64(report.Lasted))
