@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"math/rand/v2"
 	"time"
@@ -15,8 +14,6 @@ type action struct {
 	draw   func(*rand.Rand, *Event) // chooses the rest of an event; nil means that there is nothing to choose
 	run    func(*fleet, Event)
 }
-
-func keysOf(m map[string]action) iter.Seq[string] { return maps.Keys(m) }
 
 // actions returns all kinds of events, by their names.
 func actions() map[string]action {
@@ -69,22 +66,28 @@ func linkFaults() map[string]action {
 func drawFault(r *rand.Rand, e *Event) { e.For = seconds(r, 12) }
 func drawCount(r *rand.Rand, e *Event) { e.N = 1 + r.IntN(3) }
 
+// clockAction is the name of the action that sets the clock of Redis.
+const clockAction = "redis clock"
+
 // redisFaults are those of Redis.
 func redisFaults() map[string]action {
-	refuses := func(text string, writes bool) func(f *fleet, e Event) {
+	refuses := func(text string, commands ...string) func(f *fleet, e Event) {
 		return func(f *fleet, e Event) {
 			f.fault(everyone, e.For)
 			f.droppedWrites()
-			f.redis.refuses(text, writes)
-			f.after(e.For, func() { f.redis.refuses("", false) })
+			f.redis.refuses(text, commands...)
+			f.after(e.For, func() { f.redis.refuses("") })
 		}
 	}
 	return map[string]action{
-		"redis full":      {weight: 1, fleet: true, draw: drawFault, run: refuses("OOM command not allowed when used memory > 'maxmemory'.", true)},
-		"redis read-only": {weight: 1, fleet: true, draw: drawFault, run: refuses("READONLY You can't write against a read only replica.", true)},
-		"redis loads":     {weight: 1, fleet: true, draw: drawFault, run: refuses("LOADING Redis is loading the dataset in memory", false)},
-		"redis emptied":   {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.emptied(); f.redis.FlushAll() }},
-		"redis saved":     {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.redis.save() }},
+		"redis full":      {weight: 1, fleet: true, draw: drawFault, run: refuses("OOM command not allowed when used memory > 'maxmemory'.", "SET", "APPEND", "LPUSH")},
+		"redis read-only": {weight: 1, fleet: true, draw: drawFault, run: refuses("READONLY You can't write against a read only replica.", "SET", "APPEND", "LPUSH", "LTRIM", "DEL", "PEXPIRE")},
+		"redis loads":     {weight: 1, fleet: true, draw: drawFault, run: refuses("LOADING Redis is loading the dataset in memory")},
+		clockAction: {weight: 6, fleet: true, draw: func(r *rand.Rand, e *Event) { e.N = r.IntN(360) - 180 }, run: func(f *fleet, e Event) {
+			f.redis.setClock(time.Duration(e.N) * time.Second)
+		}},
+		"redis emptied": {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.emptied(); f.redis.FlushAll() }},
+		"redis saved":   {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.redis.save() }},
 		"redis rolled back": {weight: 1, fleet: true, run: func(f *fleet, _ Event) {
 			f.emptied()
 			f.cutAll()

@@ -12,7 +12,9 @@ type rule struct {
 	name    string
 	promise string
 	source  string // the document that makes it
-	check   func(f *fleet, r *rule, q *request)
+	// compares means that the rule compares times which instances exchange: nothing is promised while clocks are set.
+	compares bool
+	check    func(f *fleet, r *rule, q *request)
 }
 
 // Bounds of the promises.
@@ -34,22 +36,25 @@ const (
 // rules are the promises that concern the responses to clients.
 func rules() []rule {
 	return []rule{
-		{"C0", "a response is that of its target", "architecture.md", (*fleet).checkContent},
-		{"P1", "an instance that answered a purge, hard, soft or by an unsafe request, serves nothing older (as fresh), and after a purge neither when it is restarted", "admin-api.md, proxy.md", (*fleet).checkPurged},
-		{"P2", "nor do other instances, once they are in touch with Redis", "scaling.md", (*fleet).checkPurgedElsewhere},
-		{"P3", "an instance that starts reads nothing from Redis that was purged before", "scaling.md", (*fleet).checkStarts},
-		{"T1", "after the soft timeout no client gets an older copy than one that another client has had from the instance", "tuning.md", (*fleet).checkSoftTimeout},
-		{"M1", "no instance serves an older response than one that it has served", "scaling.md", (*fleet).checkOlder},
-		{"M2", "in a healthy fleet no instance serves an older response than one that any has served", "scaling.md", (*fleet).checkOldest},
-		{"E1", "no error and no negative answer is served in place of a usable copy", "tuning.md", (*fleet).checkErrors},
-		{"B3", "in a healthy fleet a client waits no longer than the calls for its key take", "scaling.md", (*fleet).checkWaitForOthers},
-		{"B1", "a client waits the soft timeout at most where there is a copy, and else the time of a fill", "tuning.md", (*fleet).checkWait},
+		{"C0", "a response is that of its target", "architecture.md", false, (*fleet).checkContent},
+		{"P1", "an instance that answered a purge, hard, soft or by an unsafe request, serves nothing older (as fresh), and after a purge neither when it is restarted", "admin-api.md, proxy.md", true, (*fleet).checkPurged},
+		{"P2", "nor do other instances, once they are in touch with Redis", "scaling.md", true, (*fleet).checkPurgedElsewhere},
+		{"P3", "an instance that starts reads nothing from Redis that was purged before", "scaling.md", true, (*fleet).checkStarts},
+		{"T1", "after the soft timeout no client gets an older copy than one that another client has had from the instance", "tuning.md", true, (*fleet).checkSoftTimeout},
+		{"M1", "no instance serves an older response than one that it has served", "scaling.md", true, (*fleet).checkOlder},
+		{"M2", "in a healthy fleet no instance serves an older response than one that any has served", "scaling.md", true, (*fleet).checkOldest},
+		{"E1", "no error and no negative answer is served in place of a usable copy", "tuning.md", true, (*fleet).checkErrors},
+		{"B3", "in a healthy fleet a client waits no longer than the calls for its key take", "scaling.md", true, (*fleet).checkWaitForOthers},
+		{"B1", "a client waits the soft timeout at most where there is a copy, and else the time of a fill", "tuning.md", false, (*fleet).checkWait},
 	}
 }
 
 // check compares what was observed with the promises.
 func (f *fleet) check() {
 	for _, r := range rules() {
+		if f.schedule.Jumps && r.compares {
+			continue
+		}
 		for _, q := range f.requests {
 			if !q.unsafe {
 				r.check(f, &r, q)
@@ -57,8 +62,10 @@ func (f *fleet) check() {
 		}
 	}
 	f.checkOperators()
-	f.checkCalls()
-	f.checkRate()
+	if !f.schedule.Jumps {
+		f.checkCalls()
+		f.checkRate()
+	}
 	f.checkSettings()
 }
 

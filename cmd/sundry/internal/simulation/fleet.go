@@ -102,7 +102,7 @@ func (f *fleet) emptied() { f.trouble(everyone, 0, "emptied") }
 // after does something later, unless the run ends before that.
 func (f *fleet) after(d time.Duration, do func()) { time.AfterFunc(d, do) }
 
-// settings of an instance. The second version differs from the first one.
+// settings of an instance.
 const settings = `builtin: false
 catalog: %s
 redis: redis://` + redisAddress + `
@@ -115,6 +115,11 @@ drain_delay: 0s
 drain_timeout: 10s
 cache: {warm: false, memory: 8MiB, snapshot: %s/snapshot}
 limits: {rate: 0, queue_delay: 0s}
+`
+
+// newerSettings is what the settings of the last instance have beside it, as during an upgrade.
+const newerSettings = `endpoints:
+  own: {cache: {grace: 20s, stale_if_error: 2m}}
 `
 
 // endpointFile is the file of an endpoint: its name, the path of its source, and what more the source has.
@@ -178,6 +183,9 @@ func (f *fleet) newInstance(n int, servers map[string]*listener) (*instance, err
 		return nil, err
 	}
 	text := fmt.Sprintf(settings, filepath.Join(f.dir, "catalog"), i.dir, i.dir)
+	if n == f.schedule.Instances-1 {
+		text += newerSettings
+	}
 	return i, os.WriteFile(filepath.Join(i.dir, "sundry.yaml"), []byte(text), 0o600)
 }
 

@@ -1,4 +1,37 @@
 package simulation
 
+import "time"
+
 // Known returns schedules that broke a promise once, which are run again always.
-func Known() []Schedule { return nil }
+func Known() []Schedule {
+	const ms = time.Millisecond
+	return []Schedule{
+		// P1: what an instance stored before it knew the clock of Redis was dated when it arrived there, after a purge.
+		{Seed: 96, Instances: 3, Clock: -53 * time.Second, Events: []Event{
+			{At: 24350 * ms, Do: "redis loads", For: 11931 * ms},
+			{At: 29228 * ms, Do: "restart", On: 1},
+			{At: 31365 * ms, Do: "stall", On: 1, For: 6743 * ms},
+			{At: 35643 * ms, Do: "burst", Target: apiPath + "3 de"},
+			{At: 38184 * ms, Do: "purge prefix hard", On: 1, Target: "/p/"},
+			{At: 39689 * ms, Do: "burst", Target: apiPath + "3 de"},
+		}},
+		// E1: of instances that fetched a variant at once, each lost another variant that it had.
+		{Seed: 0, Instances: 3, Clock: -176 * time.Second, Events: []Event{
+			{At: 622 * ms, Do: "burst", Target: apiPath + "1 en"},
+			{At: 2308 * ms, Do: "burst", Target: apiPath + "1 de"},
+			{At: 4373 * ms, Do: "get", On: 1, Target: apiPath + "1 en"},
+		}},
+		// O2: an operator's change took as long as each call of a Redis that hangs.
+		{Seed: 1, Instances: 3, Events: []Event{
+			{At: 4000 * ms, Do: "stall", On: 0, For: 9000 * ms},
+			{At: 5000 * ms, Do: "set ttl", On: 0, N: 9},
+		}},
+		// R2: a stop waited for a mutex that a client of Redis held while it connected, or a write of the status.
+		{Seed: 2, Instances: 3, Events: []Event{
+			{At: 4000 * ms, Do: "stall", On: 1, For: 9000 * ms},
+			{At: 6000 * ms, Do: "restart", On: 1},
+			{At: 7000 * ms, Do: "stall", On: 2, For: 9000 * ms},
+			{At: 8000 * ms, Do: "kill", On: 2},
+		}},
+	}
+}

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -18,8 +19,8 @@ type redisServer struct {
 	listener *listener
 
 	mu     sync.Mutex
-	refuse string        // the error of commands that need memory, or of all; "" means none
-	writes bool          // refuse applies to commands that need memory alone
+	refuse string        // the error of commands; "" means none
+	only   []string      // the commands that are refused; nil means all
 	off    time.Duration // of its clock
 	saved  []saved       // the state that it can be rolled back to
 }
@@ -63,10 +64,10 @@ func (r *redisServer) stop() {
 // before is called before each command, also before those in scripts. It returns true where it has replied.
 func (r *redisServer) before(c *server.Peer, command string, _ ...string) bool {
 	r.mu.Lock()
-	refuse, writes, off := r.refuse, r.writes, r.off
+	refuse, only, off := r.refuse, r.only, r.off
 	r.mu.Unlock()
 	switch {
-	case refuse != "" && (!writes || needsMemory(command)):
+	case refuse != "" && (only == nil || slices.Contains(only, command)):
 		c.WriteError(refuse)
 		return true
 	case command == "TIME" && off != 0:
@@ -79,14 +80,11 @@ func (r *redisServer) before(c *server.Peer, command string, _ ...string) bool {
 	return false
 }
 
-// needsMemory reports whether Redis refuses a command when its memory is full.
-func needsMemory(command string) bool { return command == "SET" || command == "PSETEX" }
-
-// refuses makes commands fail with an error; "" means that none fails. writes means that those which need no memory succeed.
-func (r *redisServer) refuses(text string, writes bool) {
+// refuses makes commands fail with an error; "" means that none fails. Without commands, all fail.
+func (r *redisServer) refuses(text string, commands ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.refuse, r.writes = text, writes
+	r.refuse, r.only = text, commands
 }
 
 // setClock sets by how much its clock differs from that of the instances.

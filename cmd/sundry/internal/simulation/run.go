@@ -39,7 +39,7 @@ func Run(s Schedule, p Program, dir string) (*Report, error) {
 func (f *fleet) calm() {
 	time.Sleep(f.lastTrouble())
 	f.healLinks()
-	f.redis.refuses("", false)
+	f.redis.refuses("")
 	f.origin.setDown(false)
 	time.Sleep(settle)
 }
