@@ -102,7 +102,12 @@ func (s *Store) Marked(farKey string, at time.Time) {
 	if !ours || strings.Contains(key, " ") || s.knowsPurge(key, at) { // URIs have no spaces; groups and keys of variants do
 		return
 	}
-	s.gone(key, Heard(at))
+	heard := monotonic(Heard(at))
+	if at.After(heard) { // by a clock that is ahead
+		at = heard
+	}
+	s.remember(Purge{At: at, Key: key}) // what Redis has from a moment later is newer, by the same clock
+	s.purgeKey(key, &Purge{At: heard, Key: key})
 }
 
 // Missed is to be called when it may not have been told of some that were replaced until now.
