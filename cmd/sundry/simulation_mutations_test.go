@@ -22,7 +22,7 @@ func mutations() []mutation {
 	return []mutation{
 		{"a purge that is not stored", "proxy/live/pending.go", "r.pending = bounded(append(slices.Clone(r.pending), p))", "_ = p"},
 		{"changes that are not read again", "proxy/live/sync.go", "func (r *Replicator) requestSync() {", "func (r *Replicator) requestSync() {\n\treturn"},
-		{"an unconditional SET", "cache/far/script.go", `if lasting and kind ~= "=" or lasting == (kind == "=") and created <= there then`, `if false then`},
+		{"an unconditional SET", "cache/far/script.go", `if lasting and kind ~= "=" or lasting == (kind == "=") and older then`, `if false then`},
 		{"a fill that forgets a purge", "cache/fill.go", "case !f.purgedSince(f.key, &e.Meta, now):", "case true:"},
 		{"a lease that is never released", "cache/far/lease.go", "if r.stop() {", "if r.stop() && r.tier == nil {"},
 		{"a lease that is not asked for", "cache/lease.go", "func (f *fill) lease(ctx context.Context) bool {", "func (f *fill) lease(ctx context.Context) bool {\n\tif f != nil {\n\t\treturn true\n\t}"},
@@ -32,7 +32,7 @@ func mutations() []mutation {
 		{"announcements that are ignored", "cache/cache.go", "c.replaced", "func(string, time.Time) {}"},
 		{"announcements that were missed", "cache/missed.go", "if c.far != nil && c.near.counters.stored.Load() > 0 {", "if false {"},
 		{"a start that knows no changes", "cmd/sundry/live.go", "func (s *server) inSync() bool { return", "func (s *server) inSync() bool { return true ||"},
-		{"an unsafe request that is not told", "cache/web/store.go", "s.shareGone(s.farKey(key), at)", ""},
+		{"an unsafe request that is not told", "cache/web/store.go", "s.shareGone(s.farKey(p.Key), p.At)", ""},
 		{"reads of Redis without a budget", "cache/far/far.go", "c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)", "c.Timeout = cmp.Or(c.Timeout, 4*time.Second)"},
 		{"a change that waits for a Redis that hangs", "proxy/live/change.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
 		{"a goroutine that remains", "cache/far/far.go", "return errors.Join(t.client.Close(), t.sharedValues.Close())", "go func() { select {} }()\n\treturn errors.Join(t.client.Close(), t.sharedValues.Close())"},
