@@ -26,7 +26,7 @@ func (c *cut) add(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
-		_ = conn.Close() // who reads from it gets an error
+		_ = conn.Close() // its reader gets an error
 		return
 	}
 	c.conns = append(c.conns, conn)
@@ -38,7 +38,7 @@ func (c *cut) all() {
 	defer c.mu.Unlock()
 	c.ended = true
 	for _, conn := range c.conns {
-		_ = conn.Close() // who reads from it gets an error
+		_ = conn.Close() // its reader gets an error
 	}
 }
 

@@ -87,7 +87,7 @@ type Tier struct {
 	queue            *queue
 	clock            clock
 	superseder       atomic.Pointer[func(key string, created time.Time)] // who listens; nil: nobody
-	markListener     atomic.Pointer[func(key string, at time.Time)]      // see OnMark; nil: nobody
+	markListener     atomic.Pointer[func(key string, at time.Time)]      // see OnMark; nil means none
 	metrics          *tierMetrics
 	log              *slog.Logger
 	workers          sync.WaitGroup

@@ -15,7 +15,7 @@ type outcome struct {
 	// newer is when the entry was created that Redis has kept in place of ours, by this
 	// machine's clock; zero: ours was written.
 	newer time.Time
-	// marked is the time of the key's mark, by this machine's clock; zero: there is none.
+	// marked is the time of the key's mark, by this machine's clock; zero means none.
 	marked time.Time
 	// leased: the lease that was to be released along is still there.
 	leased bool

@@ -37,7 +37,7 @@ type job struct {
 	replaceable bool
 	lasting     bool               // a mark is stored for ttl even if the key had no value
 	announced   bool               // once it is written
-	purged      func(at time.Time) // is called with the time of the key's mark; nil: nobody needs to know
+	purged      func(at time.Time) // is called with the time of the key's mark; nil means that it is not needed
 	token       string
 	// release is that of the key's lease, which goes along with the write of an entry.
 	release *job

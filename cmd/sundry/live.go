@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 		store = s.mirrored("settings", s.config.State, live.Sequence)
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
-		PendingFile: s.pendingFile(),
+		PendingFile: s.config.BesideState(".pending"),
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
 		Store: store, Check: s.validate, Purge: s.purge, Unknown: s.distrust, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log, Panics: s.panics,
 	})
@@ -57,15 +56,6 @@ func (s *server) statusStore() status.Store {
 		return sharedStatus{s.mirrored("status", file, seq)}
 	}
 	return &live.File{Path: file}
-}
-
-// pendingFile returns the file for what operators have changed and cannot be stored yet, beside the settings or else the snapshot; "" if
-// there is neither.
-func (s *server) pendingFile() string {
-	if beside := cmp.Or(s.config.State, s.config.Cache.Snapshot); beside != "" {
-		return beside + ".pending"
-	}
-	return ""
 }
 
 // sharedStatus is a store of the status in Redis.

@@ -33,7 +33,7 @@ func (s *server) listenAdmin(ctx context.Context) (net.Listener, error) {
 	return s.process.network.listen(s.config.Admin)
 }
 
-// dial is what connects to Redis; nil means by the network of the machine.
+// dialer returns the function that connects to Redis; nil means that of the machine.
 func (n *network) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
 	if n == nil {
 		return nil

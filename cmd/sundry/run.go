@@ -41,7 +41,7 @@ type process struct {
 	onEnvironment func(*upstreams.Environment)
 	// network is the network of the process; nil means that of the machine.
 	network *network
-	// unwatched: changes of files are not noticed.
+	// unwatched means that changes of files are not noticed.
 	unwatched bool
 	// adviseEvery is how often serve makes reports, and keeps what was seen; 0: every few minutes.
 	adviseEvery time.Duration

@@ -61,64 +61,63 @@ func withHangingStore(t *testing.T, replies int64, story func(t *testing.T, r *R
 	})
 }
 
+// whicheverCallHangs runs a story for each call after which the store replies no more.
+func whicheverCallHangs(t *testing.T, story func(t *testing.T, r *Replicator, store *hangingStore)) {
+	for name, replies := range map[string]int64{"the clock": 0, "the read": 1, "the write": 2} {
+		t.Run(name, func(t *testing.T) { withHangingStore(t, replies, story) })
+	}
+}
+
 // TestAChangeWaitsForAHangingStoreOnce: whichever call of the store hangs, and whoever has waited for it before, an operator waits for
 // storeTime at most, and the change is pending. It meets later changes as one that could not be stored when it was made.
 func TestAChangeWaitsForAHangingStoreOnce(t *testing.T) {
-	for name, replies := range map[string]int64{"the clock": 0, "the read": 1, "the write": 2} {
-		t.Run(name, func(t *testing.T) {
-			withHangingStore(t, replies, func(t *testing.T, r *Replicator, store *hangingStore) {
-				var changes sync.WaitGroup
-				for range 3 {
-					changes.Go(func() {
-						began := time.Now()
-						record, err := r.Change(t.Context(), purgeIP)
-						if took := time.Since(began); err != nil || !r.IsPending(record) || took > storeTime {
-							t.Errorf("%v after %s, pending: %v", err, took, r.IsPending(record))
-						}
-					})
-					time.Sleep(storeTime - 100*time.Millisecond)
-				}
-				changes.Wait()
-				if r.InSync() {
-					t.Error("in sync with a store that does not reply")
-				}
-				for _, c := range r.pending {
-					if !c.waited {
-						t.Errorf("%+v", c)
-					}
-				}
-				store.replies.Store(1 << 30)
-				if err := r.sync(t.Context()); err != nil || r.Pending() != 0 || r.Settings().Seq != 3 || !r.InSync() {
-					t.Errorf("%v, %d pending, change %d", err, r.Pending(), r.Settings().Seq)
+	whicheverCallHangs(t, func(t *testing.T, r *Replicator, store *hangingStore) {
+		var changes sync.WaitGroup
+		for range 3 {
+			changes.Go(func() {
+				began := time.Now()
+				record, err := r.Change(t.Context(), purgeIP)
+				if took := time.Since(began); err != nil || !r.IsPending(record) || took > storeTime {
+					t.Errorf("%v after %s, pending: %v", err, took, r.IsPending(record))
 				}
 			})
-		})
-	}
+			time.Sleep(storeTime - 100*time.Millisecond)
+		}
+		changes.Wait()
+		if r.InSync() {
+			t.Error("in sync with a store that does not reply")
+		}
+		for _, c := range r.pending {
+			if !c.waited {
+				t.Errorf("%+v", c)
+			}
+		}
+		store.replies.Store(1 << 30)
+		if err := r.sync(t.Context()); err != nil || r.Pending() != 0 || r.Settings().Seq != 3 || !r.InSync() {
+			t.Errorf("%v, %d pending, change %d", err, r.Pending(), r.Settings().Seq)
+		}
+	})
 }
 
 // TestAnExpectedChangeWaitsForAHangingStoreOnce, be it for the lock, and changes nothing.
 func TestAnExpectedChangeWaitsForAHangingStoreOnce(t *testing.T) {
-	for name, replies := range map[string]int64{"the clock": 0, "the read": 1, "the write": 2} {
-		t.Run(name, func(t *testing.T) {
-			withHangingStore(t, replies, func(t *testing.T, r *Replicator, _ *hangingStore) {
-				var changes sync.WaitGroup
-				for range 2 {
-					changes.Go(func() {
-						began, c := time.Now(), ttl("1h", 0)
-						c.Expected = &time.Time{}
-						_, err := r.Change(t.Context(), c)
-						if took := time.Since(began); err == nil || errors.Is(err, ErrOvertaken) || took > storeTime {
-							t.Errorf("%v after %s", err, took)
-						}
-					})
-				}
-				changes.Wait()
-				if r.Pending() != 0 || r.Settings().Seq != 0 {
-					t.Errorf("%d pending, change %d", r.Pending(), r.Settings().Seq)
+	whicheverCallHangs(t, func(t *testing.T, r *Replicator, _ *hangingStore) {
+		var changes sync.WaitGroup
+		for range 2 {
+			changes.Go(func() {
+				began, c := time.Now(), ttl("1h", 0)
+				c.Expected = &time.Time{}
+				_, err := r.Change(t.Context(), c)
+				if took := time.Since(began); err == nil || errors.Is(err, ErrOvertaken) || took > storeTime {
+					t.Errorf("%v after %s", err, took)
 				}
 			})
-		})
-	}
+		}
+		changes.Wait()
+		if r.Pending() != 0 || r.Settings().Seq != 0 {
+			t.Errorf("%d pending, change %d", r.Pending(), r.Settings().Seq)
+		}
+	})
 }
 
 // TestAChangeWhoseClientLeavesIsNotLate: nothing is known of the store then, so the change does not count as one that could not be

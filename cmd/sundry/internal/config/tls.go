@@ -50,10 +50,15 @@ func (c *Config) Scheme() string {
 // CertificateDir returns the directory for certificates from an authority, by default beside the state or the snapshot; "" means that
 // none of these is set.
 func (c *Config) CertificateDir() string {
-	if beside := cmp.Or(c.State, c.Cache.Snapshot); c.ACME.Cache == "" && beside != "" {
-		return beside + "-acme"
+	return cmp.Or(c.ACME.Cache, c.BesideState("-acme"))
+}
+
+// BesideState returns the path of the state, or else of the snapshot, with an ending; "" means that neither is set.
+func (c *Config) BesideState(ending string) string {
+	if beside := cmp.Or(c.State, c.Cache.Snapshot); beside != "" {
+		return beside + ending
 	}
-	return c.ACME.Cache
+	return ""
 }
 
 // parseHostOfCertificate reads a name that an authority may issue a certificate for.

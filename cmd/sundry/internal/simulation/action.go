@@ -9,8 +9,8 @@ import (
 
 // action is a kind of event.
 type action struct {
-	weight int // among all
-	fleet  bool
+	weight int                      // among all
+	fleet  bool                     // it concerns no single instance
 	draw   func(*rand.Rand, *Event) // chooses the rest of an event; nil means that there is nothing to choose
 	run    func(*fleet, Event)
 }
@@ -76,7 +76,7 @@ func redisFaults() map[string]action {
 			f.fault(everyone, e.For)
 			f.droppedWrites()
 			f.redis.refuses(text, commands...)
-			f.after(e.For, func() { f.redis.refuses("") })
+			time.AfterFunc(e.For, func() { f.redis.refuses("") })
 		}
 	}
 	return map[string]action{
@@ -100,7 +100,7 @@ func redisFaults() map[string]action {
 				i.network.toRedis.set(faults{refused: true})
 			}
 			f.redis.FlushAll()
-			f.after(e.For, func() { f.healLinks() })
+			time.AfterFunc(e.For, f.healLinks)
 		}},
 	}
 }
@@ -110,12 +110,10 @@ func instanceFaults() map[string]action {
 	return map[string]action{
 		"restart": {weight: 2, run: func(f *fleet, e Event) { f.restart(e.On) }},
 		"kill":    {weight: 2, run: func(f *fleet, e Event) { f.kill(e.On) }},
-		"pause": {weight: 1, draw: func(r *rand.Rand, e *Event) { e.For = seconds(r, 8) }, run: func(f *fleet, e Event) {
-			f.pause(e)
-		}},
+		"pause":   {weight: 1, draw: func(r *rand.Rand, e *Event) { e.For = seconds(r, 8) }, run: (*fleet).pause},
 		"origin down": {weight: 1, fleet: true, draw: drawFault, run: func(f *fleet, e Event) {
 			f.origin.setDown(true)
-			f.after(e.For, func() { f.origin.setDown(false) })
+			time.AfterFunc(e.For, func() { f.origin.setDown(false) })
 		}},
 	}
 }

@@ -25,9 +25,9 @@ const (
 	sameTime = 60 * time.Millisecond
 	// operatorTime is how long a call of an operator may take.
 	operatorTime = 3 * time.Second
-	// waitWithCopy is how long a client waits for whose request there is a copy: the soft timeout, and what answering takes.
+	// waitWithCopy is how long a client waits if there is a copy: the soft timeout, and what answering takes.
 	waitWithCopy = 320 * time.Millisecond
-	// waitWithout is how long one waits without a copy: the time of a fill, and two reads of Redis.
+	// waitWithout is how long a client waits without a copy: the time of a fill, and two reads of Redis.
 	waitWithout = 5*time.Second + 250*time.Millisecond
 	// usableTime is how old a copy may be that is used after an error, whatever an operator has set.
 	usableTime = 20 * time.Second

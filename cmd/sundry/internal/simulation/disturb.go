@@ -17,15 +17,13 @@ func (f *fleet) linkFault(e Event, with faults) {
 	f.fault(e.On, e.For)
 	way := f.instances[e.On].network.toRedis
 	way.set(with)
-	f.after(e.For, func() { way.set(faults{}) })
+	time.AfterFunc(e.For, func() { way.set(faults{}) })
 }
 
 // healLinks ends the faults of all ways.
 func (f *fleet) healLinks() {
 	for _, i := range f.instances {
-		for _, way := range i.network.links() {
-			way.set(faults{})
-		}
+		i.network.set(faults{})
 	}
 }
 
@@ -90,31 +88,21 @@ func (f *fleet) broken(rule, format string, args ...any) {
 // to files is not there.
 func (f *fleet) kill(n int) {
 	f.again(n, func(i *instance) {
-		for _, way := range i.network.links() {
-			way.set(faults{refused: true})
-		}
+		i.network.set(faults{refused: true})
 		kept := i.dir + ".kept"
 		_ = os.CopyFS(kept, os.DirFS(i.dir)) // a file that is being replaced may be missing, as after a crash
 		i.kill()
 		f.awaitEnd(i, true)
 		_ = os.RemoveAll(i.dir)
 		_ = os.Rename(kept, i.dir)
-		for _, way := range i.network.links() {
-			way.set(faults{})
-		}
+		i.network.set(faults{})
 	})
 }
 
 // pause stalls all that an instance sends and gets.
 func (f *fleet) pause(e Event) {
 	f.trouble(e.On, e.For, "pause")
-	i := f.instances[e.On]
-	for _, way := range i.network.links() {
-		way.set(faults{stalled: true})
-	}
-	f.after(e.For, func() {
-		for _, way := range i.network.links() {
-			way.set(faults{})
-		}
-	})
+	n := f.instances[e.On].network
+	n.set(faults{stalled: true})
+	time.AfterFunc(e.For, func() { n.set(faults{}) })
 }

@@ -99,9 +99,6 @@ func (f *fleet) droppedWrites() { f.trouble(everyone, 0, "dropped") }
 // emptied notes that Redis has lost what it had.
 func (f *fleet) emptied() { f.trouble(everyone, 0, "emptied") }
 
-// after does something later, unless the run ends before that.
-func (f *fleet) after(d time.Duration, do func()) { time.AfterFunc(d, do) }
-
 // settings of an instance.
 const settings = `builtin: false
 catalog: %s

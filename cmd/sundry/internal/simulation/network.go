@@ -60,5 +60,8 @@ func (n *Network) dialIn(ctx context.Context, address string) (net.Conn, error) 
 	return c, nil
 }
 
-// links are all ways of the instance.
-func (n *Network) links() []*link { return []*link{n.toRedis, n.toWorld} }
+// set replaces the faults of all ways of the instance.
+func (n *Network) set(f faults) {
+	n.toRedis.set(f)
+	n.toWorld.set(f)
+}

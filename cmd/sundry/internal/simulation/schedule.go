@@ -74,26 +74,31 @@ func NewSchedule(seed uint64) Schedule {
 	if !s.Jumps {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == clockAction })
 	}
+	at := time.Duration(0)
+	for range events {
+		at += time.Duration(r.ExpFloat64() * 0.4 * float64(time.Second)).Round(time.Millisecond)
+		e := Event{At: at, Do: drawName(r, names, table), On: r.IntN(s.Instances)}
+		if draw := table[e.Do].draw; draw != nil {
+			draw(r, &e)
+		}
+		s.Events = append(s.Events, e)
+	}
+	return s
+}
+
+// drawName draws the name of an action, by the weights of all.
+func drawName(r *rand.Rand, names []string, table map[string]action) string {
 	total := 0
 	for _, name := range names {
 		total += table[name].weight
 	}
-	at := time.Duration(0)
-	for range events {
-		at += time.Duration(r.ExpFloat64() * 0.4 * float64(time.Second)).Round(time.Millisecond)
-		pick := r.IntN(total)
-		for _, name := range names {
-			if pick -= table[name].weight; pick < 0 {
-				e := Event{At: at, Do: name, On: r.IntN(s.Instances)}
-				if table[name].draw != nil {
-					table[name].draw(r, &e)
-				}
-				s.Events = append(s.Events, e)
-				break
-			}
+	left := r.IntN(total)
+	for _, name := range names {
+		if left -= table[name].weight; left < 0 {
+			return name
 		}
 	}
-	return s
+	return "" // not reached: left is below the total
 }
 
 // Targets of clients: an endpoint, one whose source has a rate, and an API with variants.

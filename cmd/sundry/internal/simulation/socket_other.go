@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// socketLike returns nil: nobody looks at sockets on this system.
+// socketLike returns an error: go-redis does not look at sockets on this system.
 func socketLike(bool) (syscall.RawConn, error) { return nil, errors.ErrUnsupported }
