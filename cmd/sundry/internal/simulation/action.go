@@ -11,6 +11,7 @@ import (
 type action struct {
 	weight int                      // among all
 	fleet  bool                     // it concerns no single instance
+	fault  bool                     // it disturbs the fleet
 	draw   func(*rand.Rand, *Event) // chooses the rest of an event; nil means that there is nothing to choose
 	run    func(*fleet, Event)
 }
@@ -18,9 +19,14 @@ type action struct {
 // actions returns all kinds of events, by their names.
 func actions() map[string]action {
 	all := map[string]action{}
-	for _, part := range []map[string]action{clientActions(), operatorActions(), linkFaults(), redisFaults(), instanceFaults()} {
-		maps.Copy(all, part)
+	for _, part := range []map[string]action{linkFaults(), redisFaults(), instanceFaults()} {
+		for name, a := range part {
+			a.fault = true
+			all[name] = a
+		}
 	}
+	maps.Copy(all, clientActions())
+	maps.Copy(all, operatorActions())
 	return all
 }
 

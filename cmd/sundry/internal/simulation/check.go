@@ -115,7 +115,10 @@ func isEndpoint(target string) bool { return !strings.HasPrefix(target, apiPath)
 
 func (f *fleet) checkContent(r *rule, q *request) {
 	l := f.loadOf(q)
-	if l != nil && l.target != originTarget(q.target) {
+	switch {
+	case l == nil && q.status == http.StatusOK && isEndpoint(q.target):
+		f.fail(q.received, r.name, "instance %d serves a response for %s that no load has given", q.instance, q.target)
+	case l != nil && l.target != originTarget(q.target):
 		f.fail(q.received, r.name, "instance %d serves load %d of %s for %s", q.instance, q.load, l.target, q.target)
 	}
 }
@@ -218,7 +221,9 @@ func (f *fleet) checkOldest(r *rule, q *request) {
 			continue
 		}
 		shared := !f.troubled(other.instance, newer.began.Add(-inTouchTime), other.received.Add(inTouchTime))
-		if shared && !f.lost(q.instance, newer.began.Add(-inTouchTime), q.sent) {
+		// What Redis has lost, or did not take, is written again when it is served.
+		shared = shared || !f.troubled(everyone, other.sent.Add(-inTouchTime), q.sent)
+		if shared && !f.lost(q.instance, other.sent.Add(-inTouchTime), q.sent) {
 			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and instance %d has served load %d %s before", q.instance, q.load, q.target, q.how,
 				other.instance, other.load, q.sent.Sub(other.received))
 			return

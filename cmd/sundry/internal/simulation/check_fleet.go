@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -89,15 +90,23 @@ func (f *fleet) look() {
 	}
 }
 
-// ask reads from the admin API of an instance.
+// ask reads from the admin API of an instance, which must answer.
 func (f *fleet) ask(i *instance, path string, into any) {
+	if err := i.read(path, into); err != nil {
+		f.broken("ST", "instance %d: %s", i.number, err)
+	}
+}
+
+// read reads from the admin API of an instance.
+func (i *instance) read(path string, into any) error {
 	got, err := i.admin.send(http.MethodGet, adminURL+path, http.Header{}, nil)
-	if err == nil {
-		err = json.Unmarshal(got.body, into)
+	switch {
+	case err != nil:
+		return err
+	case got.status != http.StatusOK:
+		return fmt.Errorf("%s: %d %s", path, got.status, got.body)
 	}
-	if err != nil || got.status != http.StatusOK {
-		f.fail(time.Now(), "ST", "instance %d: %d %s %v", i.number, got.status, got.body, err)
-	}
+	return json.Unmarshal(got.body, into)
 }
 
 // checkSettings checks ST: at the end all instances have the same settings, and nothing is pending.

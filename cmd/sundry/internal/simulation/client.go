@@ -107,9 +107,12 @@ func (f *fleet) request(q *request, method, path string, header http.Header) {
 
 // read notes what a response says, also in Cache-Status (RFC 9211).
 func (q *request) read(got response) {
-	var named struct{ Load int }
+	var named struct {
+		Load int
+		Data struct{ Load int } // of an endpoint
+	}
 	_ = json.Unmarshal(got.body, &named) // an error has another body
-	q.status, q.load, q.how = got.status, named.Load, got.header.Get("Cache-Status")
+	q.status, q.load, q.how = got.status, max(named.Load, named.Data.Load), got.header.Get("Cache-Status")
 	for part := range strings.SplitSeq(q.how, "; ") {
 		if part == "hit" {
 			q.hit = true

@@ -29,7 +29,7 @@ func operatorActions() map[string]action {
 	all := func(*rand.Rand) string { return "*" }
 	page := func(r *rand.Rand) string { return "/p/" + pick(r, "1", "2", "3") }
 	table := map[string]action{
-		"purge key": purge(3, func(r *rand.Rand) string { return fmt.Sprintf("own:id=%d", 1+r.IntN(4)) }),
+		"purge key": {weight: 3, draw: func(r *rand.Rand, e *Event) { e.Target = fmt.Sprint(1 + r.IntN(4)) }, run: (*fleet).purgeKey},
 		"set ttl": {weight: 3, draw: func(r *rand.Rand, e *Event) { e.N = 2 + r.IntN(8) }, run: func(f *fleet, e Event) {
 			f.operate(e, http.MethodPut, "endpoints/own/cache", map[string]any{"set": map[string]string{"ttl": fmt.Sprintf("%ds", e.N)}})
 		}},
@@ -48,12 +48,20 @@ func operatorActions() map[string]action {
 	return table
 }
 
+// purgeKey purges the key of an id, as the list of entries names it. Without an entry there is nothing to purge.
+func (f *fleet) purgeKey(e Event) {
+	var held struct{ Entries []struct{ Key string } }
+	_ = f.instances[e.On].read("endpoints/own/entries", &held) // an instance that is not running holds nothing
+	for _, entry := range held.Entries {
+		if strings.HasSuffix(entry.Key, ":"+e.Target+"|") {
+			f.operate(e, http.MethodPost, "purge", map[string]any{"endpoint": "own", "key": entry.Key})
+		}
+	}
+}
+
 // purgeBody is what the admin API takes for a purge.
 func purgeBody(e Event) map[string]any {
-	words := strings.Fields(e.Do) // purge, of what, and mostly the mode
-	if words[1] == "key" {
-		return map[string]any{"endpoint": "own", "key": e.Target}
-	}
+	words := strings.Fields(e.Do) // purge, of what, and the mode
 	body := map[string]any{"mode": words[2]}
 	switch words[1] {
 	case "own", "all":
@@ -77,7 +85,7 @@ func (c *change) hits(target string) bool {
 	page, isAPI := strings.CutPrefix(path, apiPath)
 	switch words[1] {
 	case "key":
-		return target == endpointPath+strings.TrimPrefix(c.event.Target, "own:id=")
+		return target == endpointPath+c.event.Target
 	case "own":
 		return strings.HasPrefix(target, endpointPath)
 	case "all":

@@ -62,7 +62,7 @@ func (s Schedule) String() string {
 // events is how many a schedule has.
 const events = 200
 
-// NewSchedule derives a schedule from a seed.
+// NewSchedule derives a schedule from a seed. Times with faults and times without take turns: some promises hold in a healthy fleet.
 func NewSchedule(seed uint64) Schedule {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := Schedule{Seed: seed, Instances: 3 + r.IntN(3)/2, Jumps: seed%8 == 7}
@@ -70,13 +70,17 @@ func NewSchedule(seed uint64) Schedule {
 		s.Clock = (time.Duration(r.IntN(360)) - 180) * time.Second
 	}
 	table := actions()
-	names := slices.Sorted(maps.Keys(table))
+	all := slices.Sorted(maps.Keys(table))
 	if !s.Jumps {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == clockAction })
+		all = slices.DeleteFunc(all, func(name string) bool { return name == clockAction })
 	}
-	at := time.Duration(0)
-	for range events {
+	calm := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return table[name].fault })
+	names, other, turn := all, calm, seconds(r, 30)
+	for at := time.Duration(0); len(s.Events) < events; {
 		at += time.Duration(r.ExpFloat64() * 0.4 * float64(time.Second)).Round(time.Millisecond)
+		if at > turn {
+			names, other, turn = other, names, at+seconds(r, 30)
+		}
 		e := Event{At: at, Do: drawName(r, names, table), On: r.IntN(s.Instances)}
 		if draw := table[e.Do].draw; draw != nil {
 			draw(r, &e)
