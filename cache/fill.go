@@ -74,10 +74,11 @@ type fill struct {
 	// hint is that of the near tier's copy; nil: it has none for which a look is due.
 	hint *hint
 	// farCreated is the creation time of the entry that the first look into Redis
-	// found, be it gone, farAnswered whether that one was answered, farLeased whether it found
-	// the lease held, and farFailure the failure record that the last look found.
+	// found, be it gone, farAnswered whether that one was answered, farLacks whether Redis had nothing under the key, farLeased
+	// whether it found the lease held, and farFailure the failure record that the last look found.
 	farCreated  time.Time
 	farAnswered bool
+	farLacks    bool
 	farLeased   bool
 	farFailure  []byte
 	// release ends the lease; nil: none was granted by the look, or requested since.

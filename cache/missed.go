@@ -62,6 +62,8 @@ type Beside interface {
 	Replaced(key string, created time.Time)
 	// Missed is called when such calls may have been missed until now.
 	Missed()
+	// Lost is called for each of them, created then, that Redis may lack.
+	Lost(key string, created time.Time)
 }
 
 // MissedAnnouncements tells the cache that announcements of other instances may have
@@ -73,6 +75,20 @@ func (c *Cache) MissedAnnouncements() {
 	}
 	if c.far != nil && c.near.counters.stored.Load() > 0 {
 		c.near.missed.Store(newMissed(c.near.limit, time.Now()))
+	}
+}
+
+// Lost tells the cache that Redis may lack an entry created then, or any if the key is "": the next request for the copy in
+// the near tier looks there, and writes it again if Redis has nothing newer.
+func (c *Cache) Lost(key string, created time.Time) {
+	s := c.spaceOf(key)
+	switch {
+	case key == "":
+		c.MissedAnnouncements()
+	case s == nil && c.beside != nil:
+		c.beside.Lost(key, created)
+	case s != nil && s.usesFar():
+		c.near.supersede(s.policy.Class, key, created.Add(time.Millisecond))
 	}
 }
 

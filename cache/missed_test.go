@@ -137,3 +137,42 @@ func TestAnUnansweredLookIsNotTheLast(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatRedisHasLostIsWrittenAgain: nothing is there, or an older entry, as when a write of an entry was given up. Its instance serves
+// the entry, and the others serve it next.
+func TestWhatRedisHasLostIsWrittenAgain(t *testing.T) {
+	for name, lose := range map[string]func(*Space, *fakeRemote, []byte, writtenAt){
+		"it has nothing": func(s *Space, far *fakeRemote, _ []byte, _ writtenAt) {
+			delete(far.values, "story:k")
+			delete(far.dates, "story:k")
+			s.cache.Lost("", time.Time{})
+		},
+		"it has an older one": func(s *Space, far *fakeRemote, value []byte, at writtenAt) {
+			created := far.dates["story:k"].created
+			far.values["story:k"], far.dates["story:k"] = value, at
+			s.cache.Lost("story:k", created)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+				l := &script{}
+				mustFetch(t, one, "story:k", l)
+				synctest.Wait()
+				mustFetch(t, two, "story:k", l)
+				first, at := far.values["story:k"], far.dates["story:k"]
+				far.deaf = true
+				time.Sleep(20 * time.Second)
+				one.cache.SetPurges(map[string]policy.Purge{"story": {Soft: time.Now()}})
+				mustFetch(t, one, "story:k", l)
+				synctest.Wait()
+				far.deaf = false
+				lose(one, far, first, at)
+				wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
+				wantText(t, mustFetch(t, one, "story:k", l), "answer 2")
+				synctest.Wait()
+				wantText(t, mustFetch(t, two, "story:k", l), "answer 2")
+				wantCalls(t, l, 2)
+			})
+		})
+	}
+}

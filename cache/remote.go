@@ -108,6 +108,7 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		outage.look(f.cache.near.hot.hash(f.key))
 	}
 	f.farFailure, f.farLeased, f.farAnswered = found.Failure, found.Leased, found.Answered
+	f.farLacks = found.Answered && found.Value == nil && !found.Broken
 	if found.Value == nil {
 		f.farHits.Store(0)
 		f.countMissing(&found)

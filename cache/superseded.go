@@ -154,7 +154,7 @@ func (f *fill) lookedForNewer(got *flightResult) *flightResult {
 	if got != nil && !got.entry.Meta.Created.Before(copied) {
 		return got
 	}
-	if f.hint.outage && f.farAnswered && f.farCreated.IsZero() {
+	if f.farLacks || !f.farCreated.IsZero() && f.farCreated.Before(copied) {
 		f.writeBack(f.copy.entry)
 	}
 	switch state := f.stateOf(f.copy.entry, now); {
@@ -164,8 +164,8 @@ func (f *fill) lookedForNewer(got *flightResult) *flightResult {
 	return got
 }
 
-// writeBack writes the near tier's copy of an entry that Redis has lost. Other instances
-// would fetch it anew, as a first one, of which this one is not told.
+// writeBack writes the near tier's copy of an entry that Redis has lost, or of which it has an older one. Other
+// instances may have an older one as well, and are told.
 func (f *fill) writeBack(e *entry.Entry) {
 	if e.Split() {
 		whole, ok := f.cache.near.join(f.policy.Class, f.key, e)
@@ -174,5 +174,5 @@ func (f *fill) writeBack(e *entry.Entry) {
 		}
 		e = &whole
 	}
-	f.writeFar(f.key, e, false)
+	f.writeFar(f.key, e, true)
 }

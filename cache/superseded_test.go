@@ -266,10 +266,12 @@ func TestAnnouncementsThatAreIgnored(t *testing.T) {
 type besides struct {
 	replaced []string
 	missed   int
+	lost     []string
 }
 
 func (b *besides) Replaced(key string, _ time.Time) { b.replaced = append(b.replaced, key) }
 func (b *besides) Missed()                          { b.missed++ }
+func (b *besides) Lost(key string, _ time.Time)     { b.lost = append(b.lost, key) }
 
 // Who keeps values of its own in Redis is told what of them was replaced, and when that may have been missed.
 func TestAnnouncementsOfWhatIsBeside(t *testing.T) {

@@ -40,7 +40,7 @@ func (v *SharedValue) ClockOffset(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
 	begun := time.Now()
-	at, err := v.tier.sharedValues.Time(ctx).Result()
+	at, err := v.readClock(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -288,5 +288,8 @@ func (t *Tier) Mark(key string, created time.Time, value []byte, ttl time.Durati
 // push queues a write.
 func (t *Tier) push(prefix string, j *job) {
 	j.key, j.at = t.name(prefix, j.cacheKey), time.Now()
-	t.metrics.dropped.Add(float64(t.queue.push(j)))
+	if n := t.queue.push(j); n > 0 {
+		t.metrics.dropped.Add(float64(n))
+		t.losses.overflow()
+	}
 }

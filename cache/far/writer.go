@@ -193,6 +193,7 @@ func (w *writer) ended(j *job, o outcome) bool {
 	case isReply(o.err) && j.deletion():
 		w.retryLater(j, 2*w.backoff)
 	case isReply(o.err) && !notYet(o.err), errors.Is(o.err, errPaused), !j.deletion() && j.failures >= maxAlone:
+		w.tier.losses.add(j)
 		w.tier.queue.done(w.shard, j)
 	default:
 		if !rejected(o.err) && !j.deletion() {
@@ -282,6 +283,7 @@ func (w *writer) sendAgain(jobs []*job, others bool) {
 func (w *writer) drop(jobs ...*job) {
 	for _, j := range jobs {
 		w.tier.metrics.dropped.Inc()
+		w.tier.losses.add(j)
 		w.tier.queue.done(w.shard, j)
 		if j.release != nil {
 			w.drop(j.release)

@@ -178,13 +178,10 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 		return v
 	}
 	o, found := s.look(ctx, key, s.farKey(key), rules, now)
-	lost := found.Answered && found.Value == nil && s.dropSuperseded(key, v)
-	switch {
-	case !found.Answered || selected == nil || lost || !selected.Requested.After(found.Purged):
-	case o != nil && o.generation != selected.generation: // see ofGeneration
-	case selected.doubtful(known.outage) && !s.learnGroups(ctx, key, selected):
-	default:
-		known.note(selected) // nothing newer is known; of others this look says nothing
+	doubtful := selected != nil && selected.doubtful(known.outage)
+	gone := found.Answered && found.Value == nil && s.dropSuperseded(key, v)
+	if found.Answered && selected != nil && !gone && selected.Requested.After(found.Purged) {
+		s.confirm(ctx, key, selected, o, known)
 	}
 	if !found.Purged.IsZero() {
 		v = v.requestedAfter(found.Purged)
@@ -195,12 +192,31 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 	o.client = request.Client
 	v = s.found(key, s.ofGeneration(key, v, o), o, known)
 	if !request.Selects(o) && o.selecting != "" {
-		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, request.keyOf(o.Names)), rules, now); o != nil && o.Requested.After(found.Purged) {
-			o.client = request.Client
-			v = s.found(key, v, o, known)
+		variant, other := s.look(ctx, key, s.variantKey(key, o.generation, request.keyOf(o.Names)), rules, now)
+		switch {
+		case variant != nil && variant.Requested.After(found.Purged):
+			variant.client = request.Client
+			v = s.found(key, v, variant, known)
+		case doubtful && other.Answered && other.Value == nil && selected.generation == o.generation && selected.Requested.After(found.Purged):
+			s.share(key, selected)
 		}
 	}
 	return s.unpurged(key, v)
+}
+
+// confirm notes that a look has found nothing newer than an object, but perhaps another one. Of others the look says nothing. What Redis
+// has lost, or did not take, is written again.
+func (s *Store) confirm(ctx context.Context, key string, selected, found *Object, known knowledge) {
+	doubtful := selected.doubtful(known.outage)
+	switch {
+	case found != nil && found.generation != selected.generation: // see ofGeneration
+		return
+	case doubtful && !s.learnGroups(ctx, key, selected):
+		return
+	case doubtful && (found == nil || selected.covers(found) && selected.Requested.After(found.Requested.Add(ClockSkew))):
+		s.share(key, selected)
+	}
+	known.note(selected)
 }
 
 // Ready returns the stored response that answers a request at now whose only fields are those by which it selects. The response is

@@ -113,6 +113,16 @@ func (s *Store) Marked(farKey string, at time.Time) {
 // Missed is to be called when it may not have been told of some that were replaced until now.
 func (s *Store) Missed() { s.doubt.Add(1) }
 
+// Lost is to be called for a value created then that Redis may lack.
+func (s *Store) Lost(farKey string, created time.Time) {
+	key, _ := strings.CutPrefix(farKey, s.Name+":")
+	for _, o := range s.Get(key) {
+		if o.Requested.Sub(created).Abs() < ClockSkew {
+			o.verified.Store(doubted)
+		}
+	}
+}
+
 // doubtful reports whether the object may have been replaced, as far as is known up to this outage.
 func (o *Object) doubtful(outage int64) bool { return o.verified.Load() != outage }
 

@@ -176,6 +176,9 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}
+	if s.far != nil {
+		s.far.OnLoss(s.cache.Lost)
+	}
 	s.cache.OnFill(s.observer.Filled)
 	s.snapshot = s.newSnapshot(reg)
 	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, fixtures.Known{Dir: s.config.Catalog}

@@ -33,5 +33,20 @@ func Known() []Schedule {
 			{At: 7000 * ms, Do: "stall", On: 2, For: 9000 * ms},
 			{At: 8000 * ms, Do: "kill", On: 2},
 		}},
+		// M2: Redis had refused what one instance had loaded, so that another one loaded it, and told nobody.
+		{Seed: 3, Instances: 3, Events: []Event{
+			{At: 0, Do: "redis full", For: 2000 * ms},
+			{At: 1000 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
+			{At: 12000 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
+			{At: 19500 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
+		}},
+		// M2: Redis was emptied after two instances had loaded different responses, of which it had the newer one.
+		{Seed: 4, Instances: 3, Events: []Event{
+			{At: 0, Do: "get", On: 0, Target: endpointPath + "1"},
+			{At: 1000 * ms, Do: "redis emptied"},
+			{At: 2000 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
+			{At: 10000 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
+			{At: 17500 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
+		}},
 	}
 }
