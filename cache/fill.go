@@ -230,14 +230,13 @@ var (
 )
 
 // load calls the loader and stores its answer. It loads again if the key was
-// purged meanwhile: later callers never get what was loaded before a purge.
+// purged meanwhile, in the time of the fill: later callers never get what was loaded before a purge.
 func (f *fill) load(ctx context.Context) (*flightResult, error) {
 	for range maxLoads - 1 {
 		got, retry, err := f.loadOnce(ctx, false)
 		if !retry {
 			return got, err
 		}
-		ctx = f.newContext()
 	}
 	got, _, err := f.loadOnce(ctx, true)
 	return got, err

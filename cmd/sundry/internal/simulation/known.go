@@ -48,5 +48,17 @@ func Known() []Schedule {
 			{At: 10000 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
 			{At: 17500 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
 		}},
+		// B1: a fill began its time anew when its key was purged meanwhile.
+		{Seed: 120, Instances: 3, Events: []Event{
+			{At: 14824 * ms, Do: "get", On: 2, Target: endpointPath + "3"},
+			{At: 15539 * ms, Do: "purge own hard", On: 1, Target: "own"},
+			{At: 16044 * ms, Do: "get", On: 2, Target: endpointPath + "3"},
+			{At: 16546 * ms, Do: "purge all hard", On: 1, Target: "*"},
+			{At: 18517 * ms, Do: "get", On: 2, Target: endpointPath + "3"},
+			{At: 28187 * ms, Do: "set ttl", On: 0, N: 2},
+			{At: 33004 * ms, Do: "get", On: 0, Target: endpointPath + "3"},
+			{At: 38707 * ms, Do: "get", On: 1, Target: endpointPath + "3"},
+			{At: 38924 * ms, Do: "purge own hard", On: 1, Target: "own"},
+		}},
 	}
 }
