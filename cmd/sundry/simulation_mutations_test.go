@@ -21,7 +21,7 @@ type mutation struct {
 func mutations() []mutation {
 	return []mutation{
 		{"a purge that is not stored", "proxy/live/pending.go", "r.pending = bounded(append(slices.Clone(r.pending), p))", "_ = p"},
-		{"changes that are not read again", "proxy/live/sync.go", "func (r *Replicator) requestSync() {", "func (r *Replicator) requestSync() {\n\treturn"},
+		{"changes that are read only when a notice comes", "proxy/live/sync.go", "pollInterval = 3 * time.Second", "pollInterval = 90 * time.Second"},
 		{"an unconditional SET", "cache/far/script.go", `if lasting and kind ~= "=" or lasting == (kind == "=") and older then`, `if false then`},
 		{"a fill that forgets a purge", "cache/fill.go", "case !f.purgedSince(f.key, &e.Meta, now):", "case true:"},
 		{"a lease that is never released", "cache/far/lease.go", "if r.stop() {", "if r.stop() && r.tier == nil {"},

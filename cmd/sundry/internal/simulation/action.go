@@ -92,7 +92,7 @@ func redisFaults() map[string]action {
 		clockAction: {weight: 6, fleet: true, draw: func(r *rand.Rand, e *Event) { e.N = r.IntN(360) - 180 }, run: func(f *fleet, e Event) {
 			f.redis.setClock(time.Duration(e.N) * time.Second)
 		}},
-		"redis emptied": {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.emptied(); f.redis.FlushAll() }},
+		"redis emptied": {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.emptied(); f.redis.empty() }},
 		"redis saved":   {weight: 1, fleet: true, run: func(f *fleet, _ Event) { f.redis.save() }},
 		"redis rolled back": {weight: 1, fleet: true, run: func(f *fleet, _ Event) {
 			f.emptied()
@@ -105,7 +105,7 @@ func redisFaults() map[string]action {
 			for _, i := range f.instances {
 				i.network.toRedis.set(faults{refused: true})
 			}
-			f.redis.FlushAll()
+			f.redis.empty()
 			time.AfterFunc(e.For, f.healLinks)
 		}},
 	}

@@ -34,6 +34,18 @@ func (f *fleet) checkCalls() {
 	}
 }
 
+// checkReplacement checks R3, while the fleet runs: Redis never goes back to an older response.
+func (f *fleet) checkReplacement(key string, before, now int) {
+	f.origin.mu.Lock()
+	defer f.origin.mu.Unlock()
+	if f.schedule.Jumps || max(before, now) > len(f.origin.loads) || min(before, now) < 1 {
+		return
+	}
+	if l, newer := f.origin.loads[now-1], f.origin.loads[before-1]; older(l, newer) {
+		f.broken("R3", "Redis goes back from load %d to load %d of %s under %s", before, now, l.target, key)
+	}
+}
+
 // checkRate checks Q1: the source is called no more often than its rate allows, but where Redis lost the count, or an instance could
 // not ask the others.
 func (f *fleet) checkRate() {

@@ -150,6 +150,7 @@ func catalogFiles() map[string]string {
 func newFleet(s Schedule, p Program, dir string) (*fleet, error) {
 	f := &fleet{schedule: s, program: p, dir: dir, redis: newRedis(), origin: &origin{seed: s.Seed, counts: map[string]int{}}}
 	f.redis.setClock(s.Clock)
+	f.redis.replaced = f.checkReplacement
 	if err := os.Mkdir(filepath.Join(dir, "catalog"), 0o700); err != nil {
 		return nil, err
 	}

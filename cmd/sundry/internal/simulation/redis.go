@@ -23,6 +23,15 @@ type redisServer struct {
 	only   []string      // the commands that are refused; nil means all
 	off    time.Duration // of its clock
 	saved  []saved       // the state that it can be rolled back to
+	held   map[string]heldLoad
+	// replaced is called where the response of one load takes the place of that of another one.
+	replaced func(key string, before, now int)
+}
+
+// heldLoad is the load whose response a key has, until it expires.
+type heldLoad struct {
+	number int
+	until  time.Time
 }
 
 // saved is a key with its value, as it was.
@@ -32,7 +41,7 @@ type saved struct {
 }
 
 func newRedis() *redisServer {
-	r := &redisServer{Miniredis: miniredis.NewMiniRedis()}
+	r := &redisServer{Miniredis: miniredis.NewMiniRedis(), held: map[string]heldLoad{}}
 	r.ClockTTL(true)
 	first, err := r.Dial() // starts it without a listener
 	if err != nil {
@@ -62,7 +71,7 @@ func (r *redisServer) stop() {
 }
 
 // before is called before each command, also before those in scripts. It returns true where it has replied.
-func (r *redisServer) before(c *server.Peer, command string, _ ...string) bool {
+func (r *redisServer) before(c *server.Peer, command string, args ...string) bool {
 	r.mu.Lock()
 	refuse, only, off := r.refuse, r.only, r.off
 	r.mu.Unlock()
@@ -76,6 +85,10 @@ func (r *redisServer) before(c *server.Peer, command string, _ ...string) bool {
 		c.WriteBulk(strconv.FormatInt(now.Unix(), 10))
 		c.WriteBulk(strconv.Itoa(now.Nanosecond() / 1000))
 		return true
+	case command == "SET" && len(args) > 1:
+		r.wrote(args[0], args[1], args[2:])
+	case command == "DEL":
+		r.forget(args...)
 	}
 	return false
 }
@@ -107,13 +120,19 @@ func (r *redisServer) save() {
 	r.saved = all
 }
 
+// empty removes all keys.
+func (r *redisServer) empty() {
+	r.FlushAll()
+	r.forgetAll()
+}
+
 // rollBack returns to the state at the last save, as after a failover to a replica that lagged behind. Before any save that is an
 // empty Redis.
 func (r *redisServer) rollBack() {
 	r.mu.Lock()
 	all := r.saved
 	r.mu.Unlock()
-	r.FlushAll()
+	r.empty()
 	for _, s := range all {
 		_ = r.Set(s.key, s.value) // it was a text
 		if s.ttl > 0 {
