@@ -11,43 +11,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache/policy"
 )
 
 var purgeIP = Change{By: "me", Do: "purge", Target: "ip", Hard: true}
-
-// TestAPurgeDuringAnOutageIsInForceAtOnce, on this instance, and on every other
-// once the store is back; nothing is called restored.
-func TestAPurgeDuringAnOutageIsInForceAtOnce(t *testing.T) {
-	withFleet(t, func(f *fleet) {
-		f.change(ttl("1h", 0))
-		f.after(time.Second)
-		f.connOne.away(true)
-		at := time.Now()
-		s := f.change(purgeIP)
-		drop := f.change(Change{By: "me", Do: "drop", Target: "60s", Key: "60s:k"})
-		if !s.Purges["ip"].Hard.Equal(at) || drop.Seq != 3 || f.one.Pending() != 2 || testutil.ToFloat64(f.one.metrics.pending) != 2 {
-			t.Errorf("%+v, %d pending", drop, f.one.Pending())
-		}
-		if _, stored := f.one.AuditLog(); stored != 1 || testutil.ToFloat64(f.one.metrics.sequence) != 1 {
-			t.Errorf("stored up to %d", stored)
-		}
-		f.after(time.Hour)
-		if len(f.appliedTwo.purges()) != 0 || f.one.Pending() != 2 {
-			t.Errorf("elsewhere, during the outage: %v", f.appliedTwo.purges())
-		}
-		f.connOne.away(false)
-		f.after(2 * pollInterval)
-		if s := f.agree(); s.Seq != 3 || !s.Purges["ip"].Hard.Equal(at) || !f.appliedTwo.purges()["ip"].Hard.Equal(at) || !slices.Equal(f.appliedTwo.orders(), []int64{3}) {
-			t.Errorf("%+v, elsewhere %v, orders %v", s, f.appliedTwo.purges(), f.appliedTwo.orders())
-		}
-		if n := testutil.ToFloat64(f.one.metrics.restores); n != 0 {
-			t.Errorf("restored %v times", n)
-		}
-	})
-}
 
 // TestPendingChangesMeetOthers that were made meanwhile: of a target the later one
 // wins, all purges and drops count, and an order is carried out once.

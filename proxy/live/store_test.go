@@ -143,42 +143,6 @@ func TestManyChangesOfAFleetAtOnce(t *testing.T) {
 	}
 }
 
-// TestChangesOnARedisThatTakesNoWrites are in force at once, and pending until it takes them.
-func TestChangesOnARedisThatTakesNoWrites(t *testing.T) {
-	for name, row := range map[string]struct{ fault, end string }{
-		"full":                 {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
-		"read-only":            {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
-		"without its replicas": {"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := redistest.Start(t)
-			fleet, at := fleetOver(t, server, 2)
-			one, two := fleet[0], fleet[1]
-			if _, err := one.Change(t.Context(), ttl("1h", 0)); err != nil || one.Pending() != 0 {
-				t.Fatal(err, one.Pending())
-			}
-			server.Must(row.fault)
-			made := []Change{purgeIP, {Do: DoDrop, Target: "ip", Key: "ip:k"}, ttl("2h", 0), {Do: DoBreaker, Target: "h", Force: "open"}, {Do: DoReset, Target: "h"}}
-			for n, c := range made {
-				if _, err := one.Change(t.Context(), c); err != nil || one.Pending() != n+1 {
-					t.Errorf("%+v: %v, %d pending", c, err, one.Pending())
-				}
-			}
-			if at[0].purges()["ip"].Hard.IsZero() || len(at[0].orders()) != 2 || at[0].last()["ip"]["ttl"] != "2h" {
-				t.Errorf("not in force: %v, orders %v, %v", at[0].purges(), at[0].orders(), at[0].last())
-			}
-			server.Must(row.end)
-			waittest.Until(t, "all of it elsewhere", func() bool {
-				return !at[1].purges()["ip"].Hard.IsZero() && len(at[1].orders()) == 2 && at[1].last()["ip"]["ttl"] == "2h"
-			})
-			if two.Settings().Breakers["h"].Force != "open" {
-				t.Errorf("%+v", two.Settings())
-			}
-			waittest.Until(t, "nothing pending", func() bool { return one.Pending() == 0 })
-		})
-	}
-}
-
 // TestAFullDisk: what cannot be written is in force, and pending until it can. A directory that
 // is gone stands for the disk.
 func TestAFullDisk(t *testing.T) {

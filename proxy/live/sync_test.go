@@ -19,47 +19,6 @@ import (
 	"sundry/metrics/panics"
 )
 
-// TestAChangeArrivesWhateverIsLost on the way to an instance.
-func TestAChangeArrivesWhateverIsLost(t *testing.T) {
-	for name, row := range map[string]struct {
-		lose   func(*connection)
-		within time.Duration
-	}{
-		"nothing":                  {func(*connection) {}, 0},
-		"the notice":               {func(c *connection) { c.deaf = true }, 2 * pollInterval},
-		"the read after a notice":  {func(c *connection) { c.failing = 1 }, time.Second},
-		"several reads":            {func(c *connection) { c.failing = 5 }, 5 * pollInterval},
-		"the notice and six reads": {func(c *connection) { c.deaf, c.failing = true, 6 }, 6 * pollInterval},
-	} {
-		t.Run(name, func(t *testing.T) {
-			withFleet(t, func(f *fleet) {
-				f.connTwo.inject(row.lose)
-				f.change(ttl("1h", 0))
-				f.after(row.within)
-				if f.appliedTwo.last()["ip"]["ttl"] != "1h" {
-					t.Errorf("after %v: %v", row.within, f.appliedTwo.last())
-				}
-			})
-		})
-	}
-}
-
-func TestAChangeArrivesAfterAnOutage(t *testing.T) {
-	withFleet(t, func(f *fleet) {
-		f.connTwo.inject(func(c *connection) { c.down = true })
-		f.change(ttl("1h", 0))
-		f.after(time.Hour)
-		if len(f.appliedTwo.last()) != 0 {
-			t.Fatalf("through a dead connection: %v", f.appliedTwo.last())
-		}
-		f.connTwo.inject(func(c *connection) { c.down = false })
-		f.after(2 * pollInterval)
-		if f.appliedTwo.last()["ip"]["ttl"] != "1h" {
-			t.Errorf("after the outage: %v", f.appliedTwo.last())
-		}
-	})
-}
-
 // TestALostWatchIsRead: an instance that no longer hears of changes is not in sync until
 // it has read the store, and tells when it is again; so it is when it hears again.
 func TestALostWatchIsRead(t *testing.T) {
