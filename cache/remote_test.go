@@ -325,17 +325,6 @@ func TestRubbishInRedisIsAMiss(t *testing.T) {
 	})
 }
 
-func TestLeaseDeniedWaitsForTheOther(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
-		l := &script{takes: 500 * time.Millisecond}
-		together(2, func(i int) {
-			h := mustFetch(t, []*Space{one, two}[i], "k", l)
-			wantText(t, h, "answer 1")
-		})
-		wantCalls(t, l, 1)
-	})
-}
-
 // A holder that is still filling is waited for, however slow its upstream is.
 func TestASlowHolderIsWaitedFor(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
