@@ -133,36 +133,6 @@ func TestARestartedInstanceKnowsPurges(t *testing.T) {
 	}
 }
 
-// TestARestoredRedisIsNoticed: the settings go back to a backup; what was
-// changed since stands, and the next change does not build on the backup.
-func TestARestoredRedisIsNoticed(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL())), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL()))
-	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"}}`)
-	if _, err := redis.Do("COPY sundry:settings backup"); err != nil {
-		t.Fatal(err)
-	}
-	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"80s"}}`)
-	waittest.Until(t, "the change there", func() bool { return two.ttl("ip") == "1m20s" })
-	if reply, err := redis.Do("COPY backup sundry:settings REPLACE"); err != nil || reply != ":1\r\n" {
-		t.Fatalf("%q %v", reply, err)
-	}
-	record := two.mustAsk(http.MethodPut, "endpoints/60s/cache", `{"set":{"ttl":"70s"}}`)
-	if record["seq"].(float64) < 3 {
-		t.Errorf("it was built on the backup: %v", record)
-	}
-	waittest.Until(t, "agreement", func() bool { return one.sequence() == two.sequence() })
-	for _, p := range []*instance{one, two} {
-		if ttl := p.ttl("ip"); ttl != "1m20s" || p.ttl("60s") != "1m10s" {
-			t.Errorf("ttl %s", ttl)
-		}
-	}
-	if !strings.Contains(one.stderr.String()+two.stderr.String(), "rolled back") {
-		t.Error("no log line says that Redis was rolled back")
-	}
-}
-
 // TestRedisIsNotBelievedBeforePurgesAreKnown: values can be read, the settings
 // cannot.
 func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
@@ -192,50 +162,6 @@ func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 	header, _ = mustGet(t, three.public+ipCall)
 	if s := header.Get("Cache-Status"); !strings.Contains(s, "redis") {
 		t.Errorf("what was filled since does not come out of Redis: %s", s)
-	}
-}
-
-// TestAPurgeWhileRedisIsAwayIsCarriedOut: at once where it was asked for, which
-// says so, and on the other instance when Redis is back; what was changed there
-// meanwhile stands beside it.
-func TestAPurgeWhileRedisIsAwayIsCarriedOut(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	wire := newRelay(t, redis.Addr)
-	env := onlyIn(t, "ip", "60s")
-	env["SUNDRY_LIMITS_RATE"] = "0" // a busy machine needs many looks
-	one, two := serveWith(t, env, "--replay", "--redis", wire.url()), serveWith(t, env, "--replay", "--redis", patient(redis.URL()))
-	for _, p := range []*instance{one, two} {
-		mustGet(t, p.public+ipCall)
-	}
-	first, there := one.born(), two.born()
-	wire.set(true, nil)
-	status, answer := one.ask(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
-	if status != http.StatusAccepted || answer["pending"] != true || answer["change"].(map[string]any)["pending"] != true {
-		t.Fatalf("%d %v", status, answer)
-	}
-	mustGet(t, one.public+ipCall)
-	if !one.born().After(first) {
-		t.Error("not in force where it was asked for")
-	}
-	if n := one.mustAsk(http.MethodGet, "overview", "")["pending"]; n != 1.0 {
-		t.Errorf("pending: %v", n)
-	}
-	if _, body := mustGet(t, one.admin+"/readyz"); !strings.Contains(body, "settings: 1 pending") {
-		t.Error(body)
-	}
-	if _, body := mustGet(t, one.admin+"/metrics"); !strings.Contains(body, "\nsundry_settings_pending 1\n") {
-		t.Error("the metric does not say so")
-	}
-	two.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"77s"}}`)
-	if mustGet(t, two.public+ipCall); !two.born().Equal(there) {
-		t.Error("the other instance knows of it, though Redis is away from the one")
-	}
-	wire.set(false, nil)
-	waittest.Until(t, "the purge there", func() bool { mustGet(t, two.public+ipCall); return two.born().After(there) })
-	waittest.Until(t, "nothing pending", func() bool { return one.mustAsk(http.MethodGet, "overview", "")["pending"] == 0.0 })
-	if ttl := one.ttl("ip"); ttl != "1m17s" || one.sequence() != two.sequence() {
-		t.Errorf("ttl %s, sequence %s and %s", ttl, one.sequence(), two.sequence())
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"sundry/cache/far/redistest"
@@ -224,38 +223,5 @@ func TestAnOlderVersionKeepsWhatItDoesNotKnow(t *testing.T) {
 	}
 	if stored["seq"] != 7.0 {
 		t.Errorf("%s", b)
-	}
-}
-
-// TestManyChangesAtOnce on five instances: none is refused, none is lost.
-func TestManyChangesAtOnce(t *testing.T) {
-	redis := redistest.Start(t)
-	up := newEditions(t)
-	dir := t.TempDir()
-	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
-	var fleet []*instance
-	for range 5 {
-		fleet = append(fleet, serve(t, "--catalog", dir, "--redis", patient(redis.URL())))
-	}
-	fleet[0].serves(0)
-	key := fleet[0].keyOf(t, "1")
-	var all sync.WaitGroup
-	for n := range 200 {
-		all.Go(func() {
-			p := fleet[n%len(fleet)]
-			if p.order("purge", fmt.Sprintf(`{"endpoint":"own","key":%q}`, strings.Replace(key, ":1|", fmt.Sprintf(":%d|", n+1), 1))) {
-				t.Errorf("change %d is pending", n)
-			}
-		})
-	}
-	all.Wait()
-	for _, p := range fleet {
-		waittest.Until(t, "all changes", func() bool {
-			keys := map[string]bool{}
-			for _, r := range p.mustAsk(http.MethodGet, "audit", "")["audit"].([]any) {
-				keys[r.(map[string]any)["note"].(string)] = true
-			}
-			return len(keys) == 200
-		})
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,33 +47,11 @@ func (m *sibling) inSync() bool {
 	return body == "ok\n"
 }
 
-// change makes a change on an instance, as an operator.
-func (m *sibling) change(method, path, body string) {
+// serves returns what an instance serves.
+func (m *sibling) serves() string {
 	m.t.Helper()
-	(&instance{t: m.t, admin: m.admin}).mustAsk(method, path, body)
-}
-
-// serves returns what an instance serves, and how long that is fresh.
-func (m *sibling) serves() (body string, ttl time.Duration) {
-	m.t.Helper()
-	header, body := mustGet(m.t, m.public+"/api/own")
-	found := maxAge.FindStringSubmatch(header.Get("Cache-Control"))
-	if found == nil {
-		m.t.Fatalf("%v", header)
-	}
-	seconds, err := strconv.Atoi(found[1])
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return body, time.Duration(seconds) * time.Second
-}
-
-// knows reports whether an instance has a TTL in force (jitter shortens it for each
-// entry), and no longer serves an answer.
-func (m *sibling) knows(ttl time.Duration, purged string) bool {
-	m.t.Helper()
-	body, is := m.serves()
-	return is <= ttl && body != purged
+	_, body := mustGet(m.t, m.public+"/api/own")
+	return body
 }
 
 // withinASecond fails unless something becomes true within a second.
@@ -85,54 +61,6 @@ func withinASecond(t *testing.T, what string, ok func() bool) {
 	waittest.Until(t, what, ok)
 	if took := time.Since(from); took > time.Second {
 		t.Errorf("%s took %v", what, took)
-	}
-}
-
-// TestAPurgeAndATTLReachAFleet within a second; and an instance that was cut off from
-// Redis before it serves again what was purged.
-func TestAPurgeAndATTLReachAFleet(t *testing.T) {
-	t.Parallel()
-	p := newPartition(t, "ttl: 1h, grace: 1h, stale_if_error: 1h")
-	for range 3 { // from Redis, then from bigcache, then from the hot table
-		for _, m := range p.fleet {
-			waittest.Until(t, "the first answer", func() bool { return m.knows(time.Hour, "") })
-		}
-	}
-	first, _ := p.cut.serves()
-	p.fleet[0].change(http.MethodPut, "endpoints/own/cache", `{"set":{"ttl":"30m"}}`)
-	p.fleet[0].change(http.MethodPost, "purge", `{"endpoint":"own","mode":"hard"}`)
-	for _, m := range p.fleet {
-		withinASecond(t, "a purge and a TTL", func() bool { return m.knows(30*time.Minute, first) })
-	}
-
-	waittest.Until(t, "the same everywhere", func() bool {
-		one, _ := p.fleet[0].serves()
-		two, _ := p.cut.serves()
-		return one == two
-	})
-	second, _ := p.cut.serves()
-	p.away(true)
-	p.fleet[1].change(http.MethodPut, "endpoints/own/cache", `{"set":{"ttl":"20m"}}`)
-	p.fleet[1].change(http.MethodPost, "purge", `{"endpoint":"own","mode":"hard"}`)
-	for _, m := range p.fleet[:2] {
-		withinASecond(t, "a purge and a TTL beside a partition", func() bool { return m.knows(20*time.Minute, second) })
-	}
-	if body, ttl := p.cut.serves(); body != second || ttl <= 20*time.Minute {
-		t.Errorf("cut off, it does not serve on: %s, %v", body, ttl)
-	}
-	p.away(false)
-	withinASecond(t, "the return", func() bool {
-		back := p.cut.inSync()
-		known := p.cut.knows(20*time.Minute, second)
-		if back && !known {
-			t.Error("in sync again, it serves what was purged")
-		}
-		return known
-	})
-	for range 100 {
-		if !p.cut.knows(20*time.Minute, second) {
-			t.Fatal("what was purged came back")
-		}
 	}
 }
 
@@ -190,14 +118,14 @@ func TestWhatWasRefreshedDuringAPartition(t *testing.T) {
 	}
 	_, other := mustGet(t, cut.public+"/api/own?id=2")
 	p.away(true)
-	before, _ := cut.serves()
+	before := cut.serves()
 	calls := cut.fills()
-	waittest.Until(t, "a refresh on another instance", func() bool { body, _ := refreshing.serves(); return body != before })
-	if body, _ := cut.serves(); body != before {
+	waittest.Until(t, "a refresh on another instance", func() bool { return refreshing.serves() != before })
+	if body := cut.serves(); body != before {
 		t.Errorf("cut off, it serves %s", body)
 	}
 	p.away(false)
-	withinASecond(t, "what is newer", func() bool { body, _ := cut.serves(); return body != before })
+	withinASecond(t, "what is newer", func() bool { return cut.serves() != before })
 	for range 3 {
 		if _, body := mustGet(t, cut.public+"/api/own?id=2"); body != other {
 			t.Errorf("%s became %s, and nobody has refreshed it", other, body)

@@ -204,27 +204,3 @@ func TestADropTakesWhatTheAnswerWasMadeOf(t *testing.T) {
 		t.Errorf("%d lists, %d logins, %d items", lists.Load(), logins.Load(), items.Load())
 	}
 }
-
-// TestOrdersOfAnOutage: an entry is dropped while an instance is cut off from
-// Redis; once it hears again, it does not have it either.
-func TestOrdersOfAnOutage(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	wire := newRelay(t, redis.Addr)
-	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", patient(redis.URL())), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
-	mustGet(t, one.public+ipCall)
-	key := two.entryKey(t)
-	wire.set(true, nil)
-	for range 60 { // more than are remembered as orders
-		one.mustAsk(http.MethodPost, "purge", `{"endpoint":"60s","key":"60s:nothing"}`)
-	}
-	one.mustAsk(http.MethodPost, "purge", fmt.Sprintf(`{"endpoint":"ip","key":%q}`, key))
-	for range 60 {
-		one.mustAsk(http.MethodPost, "purge", `{"endpoint":"60s","key":"60s:nothing"}`)
-	}
-	if n := len(two.held("ip")[""]); n != 1 {
-		t.Fatalf("%d entries while it is cut off", n)
-	}
-	wire.set(false, notices)
-	waittest.Until(t, "the drop", func() bool { return usable(two.held("ip")[""]) == 0 })
-}

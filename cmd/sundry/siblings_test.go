@@ -124,16 +124,12 @@ func (m *sibling) metric(series string) string {
 }
 
 // newFleet is three instances on one Redis, with the endpoint own.
-func newFleet(t testing.TB, up *upstream, configs ...string) []*sibling {
+func newFleet(t testing.TB, up *upstream) []*sibling {
 	t.Helper()
 	dir, redis := catalogDir(t, up, "ttl: 1h, grace: 1h, stale_if_error: 1h"), redistest.Start(t)
 	all := make([]*sibling, 3)
 	for i := range all {
-		config := ""
-		if i < len(configs) {
-			config = configs[i]
-		}
-		all[i] = newSibling(t, config, "--catalog", dir, "--redis", redis.URL())
+		all[i] = newSibling(t, "", "--catalog", dir, "--redis", redis.URL())
 	}
 	return all
 }
@@ -157,18 +153,6 @@ func crowdOf(t *testing.T, callers int, path string, fleet ...*sibling) (wait fu
 		all.Wait()
 		http.DefaultClient.CloseIdleConnections()
 		return time.Since(from)
-	}
-}
-
-// TestAFleetFillsAColdKeyOnce: three hundred callers over three instances.
-func TestAFleetFillsAColdKeyOnce(t *testing.T) {
-	t.Parallel()
-	up := newUpstream(t)
-	fleet := newFleet(t, up)
-	up.takes.Store(int64(time.Second))
-	crowdOf(t, 100, "/api/own?id=7", fleet...)()
-	if n := up.calls.Load(); n != 1 {
-		t.Errorf("%d calls upstream", n)
 	}
 }
 
@@ -212,66 +196,4 @@ func newsUpstream(t testing.TB) *upstream {
 	}))
 	t.Cleanup(u.Close)
 	return u
-}
-
-// TestARefreshOnOneInstanceReachesTheOthers within a second, although what they have
-// would be fresh for an hour, and without a call of theirs.
-func TestARefreshOnOneInstanceReachesTheOthers(t *testing.T) {
-	t.Parallel()
-	up := newsUpstream(t)
-	fleet := newFleet(t, up, "endpoints: {own: {cache: {ttl: 3s}}}\n")
-	serves := func(m *sibling, what string) bool {
-		_, body := mustGet(t, m.public+"/api/own")
-		return strings.Contains(body, what)
-	}
-	for range 3 { // from Redis, then from bigcache, then from the hot table
-		for _, m := range fleet {
-			waittest.Until(t, "the first answer", func() bool { return serves(m, "call 1") })
-		}
-	}
-	if header, _ := mustGet(t, fleet[1].public+"/api/own"); !strings.Contains(header.Get("Cache-Status"), "detail=memory") {
-		t.Fatalf("%v", header)
-	}
-	waittest.Until(t, "a refresh on the first", func() bool { return serves(fleet[0], "call 2") })
-	at := time.Now()
-	for _, m := range fleet[1:] {
-		waittest.Until(t, "it on another", func() bool { return serves(m, "call 2") })
-	}
-	if took := time.Since(at); took > time.Second {
-		t.Errorf("it took %v", took)
-	}
-	for _, m := range fleet[1:] {
-		for _, result := range []string{"first", "changed"} {
-			if got := m.metric(`sundry_cache_refreshes_total{endpoint="own",result="` + result + `"}`); got != "0" {
-				t.Errorf("it made %s calls itself", got)
-			}
-		}
-		if header, body := mustGet(t, m.public+"/api/own"); !strings.Contains(header.Get("Cache-Status"), "detail=memory") {
-			t.Errorf("it is not in memory: %v %s", header, body)
-		}
-	}
-	if n := up.calls.Load(); n != 2 {
-		t.Errorf("%d calls upstream", n)
-	}
-}
-
-// TestAFleetWhoseRedisIsKilledServesOn: what the instances have to tell each other helps, and
-// is needed by nobody.
-func TestAFleetWhoseRedisIsKilledServesOn(t *testing.T) {
-	t.Parallel()
-	up := newUpstream(t)
-	redis := redistest.Start(t)
-	dir := catalogDir(t, up, "ttl: 1h")
-	one, two := newSibling(t, "", "--catalog", dir, "--redis", redis.URL()), newSibling(t, "", "--catalog", dir, "--redis", redis.URL())
-	up.takes.Store(int64(time.Second))
-	wait := crowdOf(t, 20, "/api/own?id=7", one, two)
-	for _, m := range []*sibling{one, two} {
-		waittest.Until(t, "its fill", func() bool { return m.metric("sundry_cache_fills_running") == "1" })
-	}
-	redis.Stop()
-	wait()
-	waittest.Until(t, "an instance says that it hears nothing", func() bool { return one.metric("sundry_far_listening") == "0" })
-	crowdOf(t, 20, "/api/own?id=8", one, two)()
-	redis.Restart()
-	waittest.Until(t, "it hears again", func() bool { return one.metric("sundry_far_listening") == "1" })
 }
