@@ -24,8 +24,8 @@ type times struct {
 // take longer because no request waits for them.
 func (o *options) callTimes(budget time.Duration) times {
 	return times{
-		dial: cmp.Or(o.dialTime, 2*budget), read: budget, write: cmp.Or(o.writeTime, 5*budget),
-		pool: cmp.Or(o.poolTime, budget), connections: cmp.Or(o.universal.PoolSize, 32),
+		dial: cmp.Or(o.universal.DialTimeout, 2*budget), read: budget, write: cmp.Or(o.universal.WriteTimeout, 5*budget),
+		pool: cmp.Or(o.universal.PoolTimeout, budget), connections: cmp.Or(o.universal.PoolSize, 32),
 	}
 }
 

@@ -31,9 +31,9 @@ import (
 
 // Config of a Tier.
 type Config struct {
-	// URL: redis://[user:password@]host:port/db or unix:///path for one server,
-	// redis+sentinel://[user:password@]host:port,host:port/master/db,
-	// redis+cluster://[user:password@]host:port,host:port; with rediss in
+	// URL is redis://[user:password@]host:port/db or unix:///path for one server,
+	// redis://host:port/db?master_name=main&addr=host:port for Sentinels, or
+	// redis+cluster://[user:password@]host:port?addr=host:port, with rediss in
 	// place of redis over TLS. Options may follow (?pool_size=64&read_timeout=50ms);
 	// unknown ones are errors.
 	URL string
@@ -103,7 +103,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
-	cfg.Timeout = cmp.Or(cfg.Timeout, opts.readTime)
+	cfg.Timeout = cmp.Or(cfg.Timeout, opts.universal.ReadTimeout)
 	cfg = cfg.withDefaults()
 	opts.dial = cfg.Dial
 	times := opts.callTimes(cfg.Timeout)

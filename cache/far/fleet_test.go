@@ -108,9 +108,9 @@ func TestSentinel(t *testing.T) {
 	master := redistest.Start(t, "--requirepass", "masterpass")
 	sentinel := redistest.StartSentinel(t, master, "sentinel auth-pass main masterpass",
 		"user default off", "user watcher on >watchpass allcommands allchannels")
-	runAll(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main/3?sentinel_username=watcher&sentinel_password=watchpass")
+	runAll(t, "redis://watcher:watchpass@"+sentinel.Addr+"/3?master_name=main&password=masterpass")
 
-	d := open(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main?sentinel_username=watcher&sentinel_password=wr0ng").SharedValue("settings")
+	d := open(t, "redis://watcher:wr0ng@"+sentinel.Addr+"?master_name=main&password=masterpass").SharedValue("settings")
 	if _, err := d.Load(t.Context()); err == nil || strings.Contains(err.Error(), "wr0ng") {
 		t.Errorf("a Sentinel that takes any password: %v", err)
 	}
@@ -128,13 +128,13 @@ func TestSentinelOverTLS(t *testing.T) {
 		lines = append(lines, strings.TrimPrefix(sentinelOptions[i], "--")+" "+sentinelOptions[i+1])
 	}
 	redistest.StartSentinel(t, &watched, lines...)
-	runAll(t, with(file, "rediss+sentinel", "", sentinelAddr, "/main"))
+	runAll(t, with(file, "rediss", "", sentinelAddr, "")+"&master_name=main")
 }
 
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
-	runAll(t, "redis+cluster://"+nodes[0].Addr+","+nodes[1].Addr)
+	runAll(t, nodes.URL())
 	for _, n := range nodes {
 		n.Must("FLUSHALL")
 	}

@@ -80,7 +80,7 @@ func TestRatesAreSharedInACluster(t *testing.T) {
 
 func TestRatesAreSharedWithSentinel(t *testing.T) {
 	master := redistest.Start(t)
-	meets(t, "redis+sentinel://"+redistest.StartSentinel(t, master).Addr+"/main")
+	meets(t, "redis://"+redistest.StartSentinel(t, master).Addr+"?master_name=main")
 }
 
 // TestRatesTakeOneRoundTrip: and leave nothing that does not expire.

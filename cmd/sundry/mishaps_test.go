@@ -265,7 +265,7 @@ func TestAFailoverUnderLoad(t *testing.T) {
 	master := redistest.Start(t)
 	replica := redistest.StartReplica(t, master)
 	sentinel := redistest.StartSentinel(t, master, "sentinel down-after-milliseconds main 500", "sentinel failover-timeout main 5000")
-	s := newStage(t, "redis+sentinel://"+sentinel.Addr+"/main")
+	s := newStage(t, "redis://"+sentinel.Addr+"?master_name=main")
 	s.endure(t, func() {
 		at := time.Now()
 		master.Stop()

@@ -38,7 +38,7 @@ func TestTheDocumentedUser(t *testing.T) {
 		},
 		"sentinel": func(t *testing.T) ([]*redistest.Server, string) {
 			s := redistest.Start(t)
-			return []*redistest.Server{s}, "redis+sentinel://" + redistest.StartSentinel(t, s).Addr + "/main"
+			return []*redistest.Server{s}, "redis://" + redistest.StartSentinel(t, s).Addr + "?master_name=main"
 		},
 		"cluster": func(t *testing.T) ([]*redistest.Server, string) {
 			c := redistest.StartCluster(t, 2)
@@ -68,8 +68,17 @@ func withUser(t *testing.T, address, user, password string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.User = url.UserPassword(user, password)
-	return patient(u.String())
+	query := u.Query()
+	if query.Has("master_name") {
+		query.Set("username", user)
+		query.Set("password", password)
+	} else {
+		u.User = url.UserPassword(user, password)
+	}
+	query.Set("read_timeout", "2s")
+	query.Set("pool_timeout", "2s")
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 // doAllInRedis has two instances do what they do in Redis.

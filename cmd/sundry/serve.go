@@ -45,7 +45,7 @@ type serveCmd struct {
 	Listen    string `help:"Address of the public listener (default :8080)." zh:"公开端口的地址（默认 :8080）。" placeholder:"ADDR"`
 	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." zh:"管理端口的地址（默认 127.0.0.1:9090）。" placeholder:"ADDR"`
 	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." zh:"保存运维在运行时所作更改的文件。有 Redis 时不用，由 Redis 保存。" type:"path" placeholder:"FILE"`
-	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." zh:"作为远层的 Redis：redis://、unix://、redis+sentinel:// 或 redis+cluster://；用 TLS 时写 rediss。" placeholder:"URL"`
+	Redis     string `help:"Redis for the far tier: redis://, unix:// or redis+cluster://; rediss for TLS." zh:"作为远层的 Redis：redis://、unix:// 或 redis+cluster://；用 TLS 时写 rediss。" placeholder:"URL"`
 	LogFormat string `help:"Format of the log: text or json." zh:"日志的格式：text 或 json。" placeholder:"FORMAT" complete:"text,json"`
 	LogLevel  string `help:"Lowest level that is logged: debug, info, warn or error." zh:"记录哪一级以上的日志：debug、info、warn 或 error。" placeholder:"LEVEL" complete:"debug,info,warn,error"`
 }

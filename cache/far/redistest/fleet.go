@@ -65,7 +65,7 @@ func (c Cluster) URL() string {
 	for _, n := range c {
 		addrs = append(addrs, n.Addr)
 	}
-	return "redis+cluster://" + strings.Join(addrs, ",")
+	return "redis+cluster://" + addrs[0] + "?addr=" + strings.Join(addrs, "&addr=")
 }
 
 // Slot is the slot of a key without a hash tag, which is the CRC16 of XMODEM.

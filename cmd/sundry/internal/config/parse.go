@@ -56,7 +56,8 @@ func parseRedis(s string) (string, error) {
 	if strings.HasPrefix(en, "option ") {
 		return "", words.NewError(en, "选项有误（详情为英文）："+en)
 	}
-	return "", words.NewError(en, "应为 redis://[用户名:密码@]主机:端口/0、unix:///路径、redis+sentinel://主机:端口,主机:端口/master/0 或 redis+cluster://主机:端口,主机:端口；"+
+	return "", words.NewError(en, "应为 redis://[用户名:密码@]主机:端口/0、unix:///路径、"+
+		"redis://主机:端口/0?master_name=main&addr=主机:端口（哨兵）或 redis+cluster://主机:端口?addr=主机:端口；"+
 		"有用户名就要有密码；用 TLS 时以 rediss 代替 redis，特殊字符写成 %XX")
 }
 
