@@ -80,8 +80,9 @@ func newDeclaration(from catalogFile, shared map[string]*sharedPart) *declaratio
 	return d
 }
 
-// read decodes the files, and says which of them could not be read whole.
-func (d *declaration) read(problems *declare.Problems) (unreadable []int) {
+// read decodes the files, and reports whether every value in them could be read.
+func (d *declaration) read(problems *declare.Problems) bool {
+	readable := true
 	for i := range d.files {
 		var into any
 		if i == 0 {
@@ -91,26 +92,9 @@ func (d *declaration) read(problems *declare.Problems) (unreadable []int) {
 			d.parts = append(d.parts, &partSpec{})
 			into = d.parts[i-1]
 		}
-		if !d.files[i].Read(into, problems) {
-			unreadable = append(unreadable, i)
-		}
+		readable = d.files[i].Read(into, problems) && readable
 	}
-	return unreadable
-}
-
-// others are the mistakes beside those that keep one of the files from being read.
-func (d *declaration) others(unreadable int, check func() declare.Problems) declare.Problems {
-	file := d.files[unreadable].File
-	if unreadable == 0 {
-		return declare.Others(file, func(spec *endpointSpec) declare.Problems {
-			d.head = spec
-			return check()
-		})
-	}
-	return declare.Others(file, func(spec *partSpec) declare.Problems {
-		d.parts[unreadable-1] = spec
-		return check()
-	})
+	return readable
 }
 
 // together is the endpoint as a single file would declare it: with the sources of all

@@ -136,25 +136,16 @@ func (c *Catalog) unknownOverrides(opts *Options, known []string) []error {
 	return failed
 }
 
-// compileFile decodes and compiles the file of an endpoint, or those of its folder. If one
-// cannot be read whole, that is compiled as far as it goes, for its other mistakes.
+// compileFile decodes and compiles the file of an endpoint, or those of its folder. They are not compiled if a value
+// cannot be read.
 func (c *Catalog) compileFile(name string, from catalogFile, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
 	var unread, problems, settings declare.Problems
 	d := newDeclaration(from, c.shared)
-	compile := func(problems, settings *declare.Problems) *Endpoint {
-		return c.compileSpec(name, d, opts, env, problems, settings)
-	}
 	var e *Endpoint
-	switch unreadable := d.read(&unread); len(unreadable) {
-	case 0:
-		if e = compile(&problems, &settings); len(unread)+len(problems)+len(settings) == 0 {
+	if d.read(&unread) {
+		if e = c.compileSpec(name, d, opts, env, &problems, &settings); len(unread)+len(problems)+len(settings) == 0 {
 			e.fingerprint(d)
 		}
-	case 1:
-		problems = d.others(unreadable[0], func() (others declare.Problems) {
-			compile(&others, &declare.Problems{})
-			return others
-		})
 	}
 	failed := mistakesOf(unread, d.mistake) // first: others may follow from an unknown key
 	return e, append(append(failed, mistakesOf(problems, d.mistake)...), Mistakes(opts.ConfigFile, settings)...)

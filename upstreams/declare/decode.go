@@ -136,8 +136,6 @@ type checker struct {
 	problems   *Problems
 	seen       map[visit]bool
 	unreadable int
-	// scalars are those of the unreadable values that others can stand in for.
-	scalars []misread
 }
 
 // wrong adds a mistake that keeps the value from being read.
@@ -179,7 +177,6 @@ func (c *checker) value(path string, n *yaml.Node, s *Shape, example string) {
 	case s.Kind == Scalar && n.Kind == yaml.ScalarNode && !null:
 		c.scalar(path, n, s, example)
 	default:
-		c.misread(n, s)
 		c.wrong(n, path, "%s", mismatch(n, s, example))
 	}
 }
@@ -307,7 +304,6 @@ func (c *checker) scalar(path string, n *yaml.Node, s *Shape, example string) {
 	if err == nil {
 		return
 	}
-	c.misread(n, s)
 	if problems.AddYAML(err); len(problems) == 1 && !strings.HasPrefix(problems[0].Msg.EN(), "cannot construct ") {
 		c.wrong(n, path, "%s", problems[0].Msg)
 		return
