@@ -73,7 +73,7 @@ func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed 
 	if err == nil {
 		p.call.Kept.keep(&a.Memory)
 	} else {
-		err = a.Redactor().Err(s.attribute(err))
+		err = a.Shown(s.attribute(err))
 		result = resultOf(ctx, err)
 	}
 	if refused = a.RefusedSession(err); refused {
@@ -85,11 +85,10 @@ func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed 
 	s.observeLatency(result, took)
 	s.env.Journal.add(s.record(p.call, start, took, result, err))
 	if p.watch != nil {
-		hide := a.Redactor()
 		for i := range stages {
-			stages[i].Detail = hide.Value(stages[i].Detail)
+			stages[i].Detail = a.secrets.Redactor().Value(stages[i].Detail)
 		}
-		p.watch(AttemptReport{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: a.changes, Redactor: hide})
+		p.watch(AttemptReport{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: a.changes})
 	}
 	return answer, refused, err
 }

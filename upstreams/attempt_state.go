@@ -16,12 +16,10 @@ import (
 // Attempt is one attempt of a source while it is made: what it works with, and what it has
 // found out so far. It is for one goroutine.
 type Attempt struct {
-	Call   *Call
-	Values map[string]any // of placeholders: parameters, variables, step results and secrets
-	shared bool           // Values are the call's parameters
-	Hidden bool           // its source has secrets that may not be shown
-	// derived are texts, and numbers as texts, computed from secrets.
-	derived  []string
+	Call     *Call
+	Values   map[string]any // of placeholders: parameters, variables, step results and secrets
+	shared   bool           // Values are the call's parameters
+	Hidden   bool           // its source has secrets that may not be shown
 	secrets  *redact.Set    // of the process
 	Env      *jq.Env        // of its programs
 	Rules    []Rule         // of its reply
@@ -56,9 +54,6 @@ func (a *Attempt) Compute(ctx context.Context, vars []jq.Variable) error {
 		if err != nil {
 			return Errorf(Malformed, "var %s: %w", v.Name, err)
 		}
-		if v.Secret && a.Hidden {
-			a.Derive(value, redact.DerivedMin)
-		}
 		a.Set(v.Name, value)
 	}
 	return nil
@@ -83,9 +78,6 @@ func (a *Attempt) SetPlaceholder(name string, value any) {
 	}
 	a.Values[name] = value
 }
-
-// Redactor redacts all secrets, and what the attempt has computed from them.
-func (a *Attempt) Redactor() *redact.Redactor { return a.secrets.Redactor().With(a.derived) }
 
 // SendLoopID sets the header that lets this service notice its own requests.
 func (a *Attempt) SendLoopID(h http.Header) {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"sundry/upstreams/lib/redact"
 	"sundry/upstreams/lib/shape"
 )
 
@@ -73,13 +72,10 @@ type AttemptReport struct {
 	Source string
 	Result string // "success" or the name of an ErrorKind
 	Took   time.Duration
-	Err    error
+	Err    error // without secrets, as Stages
 	Stages []Stage
 	// Changes are how the reply to its own request differs from the known ones.
 	Changes []shape.Change
-	// Redactor redacts the attempt's secrets in whatever else is shown of it.
-	// Err and Stages are redacted already.
-	Redactor *redact.Redactor
 }
 
 // Stage is a part of an attempt with what went into it or came out. Only `sundry

@@ -22,6 +22,8 @@ type Refusal struct {
 	Page bool
 	// Broken is why the reply could not be decoded; nil: it was.
 	Broken error
+	// Quiet means that the text has neither Said nor Broken.
+	Quiet bool
 }
 
 func (r *Refusal) Error() string {
@@ -30,6 +32,13 @@ func (r *Refusal) Error() string {
 		parts = append(parts, fmt.Sprintf("judge[%d], %s", r.Rule, r.Place))
 	}
 	switch {
+	case r.Quiet && r.Page:
+		parts = append(parts, "a page")
+	case r.Quiet && r.Broken != nil:
+		parts = append(parts, "it cannot be decoded")
+	case r.Quiet && r.Said != "":
+		parts = append(parts, "its message is not shown, because the source has secrets")
+	case r.Quiet:
 	case r.Page:
 		parts = append(parts, fmt.Sprintf("a page titled %q", r.Said))
 	case r.Said != "":
@@ -40,8 +49,13 @@ func (r *Refusal) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Unwrap gives why the reply could not be decoded.
-func (r *Refusal) Unwrap() error { return r.Broken }
+// Unwrap returns why the reply could not be decoded.
+func (r *Refusal) Unwrap() error {
+	if r.Quiet {
+		return nil
+	}
+	return r.Broken
+}
 
 // ForBrowsers reports whether the page is one that only a person with a browser gets by: a
 // challenge, or a login.

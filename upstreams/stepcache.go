@@ -51,16 +51,15 @@ func (a *Attempt) Fork() *Attempt {
 	sub, env := *a, *a.Env
 	sub.Values, env.Vars = maps.Clone(a.Values), maps.Clone(a.Env.Vars)
 	sub.shared, sub.Env, sub.sessions = false, &env, slices.Clip(a.sessions)
-	sub.Memory, sub.derived = a.Memory.fork(), slices.Clip(a.derived)
+	sub.Memory = a.Memory.fork()
 	if a.stages != nil {
 		sub.stages = &[]Stage{}
 	}
 	return &sub
 }
 
-// Join takes over the stages and derived secrets of a fork, whose work has ended.
+// Join takes over the stages of a fork, whose work has ended.
 func (a *Attempt) Join(sub *Attempt) {
-	a.derived = sub.derived // which began as a copy of a's
 	if a.stages != nil {
 		*a.stages = append(*a.stages, *sub.stages...)
 	}

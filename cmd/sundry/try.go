@@ -15,7 +15,6 @@ import (
 	"sundry/proxy/explain"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/lib/redact"
 )
 
 type tryCmd struct {
@@ -133,20 +132,12 @@ type printer struct {
 	asked []words.Text
 	// others are those of other chains, which were not asked.
 	others []words.Text
-	// hide redacts the secrets of the attempts so far.
-	hide []*redact.Redactor
 	// failed is whether the last attempt did, whose error is shown with it.
 	failed bool
 }
 
-// clean is a text without secrets, those of any attempt included. It is for a text that is cut: what is printed has no whole one.
-func (p *printer) clean(text string) string {
-	text = p.w.hidden.Redactor().Text(text)
-	for _, r := range p.hide {
-		text = r.Text(text)
-	}
-	return text
-}
+// clean is a text without secrets. It is for a text that is cut: what is printed has no whole one.
+func (p *printer) clean(text string) string { return p.w.hidden.Redactor().Text(text) }
 
 // says is printf in the language of the terminal.
 func (p *printer) says(en, zh string, args ...any) { p.printf("%s", p.w.say(en, zh, args...)) }
@@ -163,7 +154,6 @@ func (p *printer) printf(format string, args ...any) {
 }
 
 func (p *printer) attempt(a upstreams.AttemptReport) {
-	p.hide = append(p.hide, a.Redactor)
 	p.says("source %s\n", "数据源 %s\n", a.Source)
 	for _, s := range a.Stages {
 		p.row(s.Name, p.stage(&s))

@@ -9,7 +9,6 @@ import (
 
 	"sundry/metrics/words"
 	"sundry/upstreams"
-	"sundry/upstreams/lib/redact"
 )
 
 // failureView is an attempt that failed.
@@ -67,12 +66,10 @@ func (a *api) retry(r *http.Request) (any, error) {
 	defer cancel()
 	stages := []map[string]any{}
 	call := &upstreams.Call{Endpoint: failed.Endpoint, Params: failed.Params, Now: time.Now()}
-	var redactor *redact.Redactor
 	answer, err := source.Probe(ctx, call, func(attempt upstreams.AttemptReport) {
 		stages = append(stages, stageLines(&attempt)...)
-		redactor = attempt.Redactor
 	})
-	v := map[string]any{"failure": newFailureView(failed), "stages": stages, "worked": err == nil, "data": redactor.Value(answer.Data)}
+	v := map[string]any{"failure": newFailureView(failed), "stages": stages, "worked": err == nil, "data": a.hidden().Redactor().Value(answer.Data)}
 	if err != nil {
 		v["error"], v["result"] = upstreams.CauseOf(err), upstreams.KindOf(err).String()
 	}

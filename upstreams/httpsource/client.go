@@ -95,7 +95,7 @@ func (c *TargetClient) Do(req *http.Request) (*http.Response, error) {
 	if ok {
 		req = req.WithContext(upstreams.WithPosition(req.Context(), position))
 	}
-	c.Attempt.StageOf("request", func() string { return requestLine(req) })
+	c.Attempt.StageOf("request", func() string { return shownRequest(req, nil, c.Attempt) })
 	c.Attempt.SendLoopID(req.Header)
 	resp, err := c.HTTP.Do(req) //nolint:gosec // NewTargetHTTPClient: its guard refuses addresses that must not be reached
 	if err != nil {

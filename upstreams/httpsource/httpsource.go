@@ -53,13 +53,11 @@ type fetcher struct {
 	headers         []field
 	form            []field           // not nil: a POST of a form
 	json            *jq.Program       // not nil: a POST of JSON
-	jsonSecret      bool              // json reads secrets
 	decoder         *decoder          // nil: it is a picture
 	charset         encoding.Encoding // that is declared; nil: none
 	maxBytes        int64
 	parts           []any
 	partsProgram    *jq.Program // computes the parts
-	partsSecret     bool        // partsProgram reads secrets
 	trace           bool
 	client          *http.Client
 }
@@ -112,7 +110,6 @@ func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	if f.base.Host != notSet {
 		f.host = c.Env.Hosts.Get(f.base.Host)
 	}
-	f.partsSecret = scope.ReadsSecret(spec.Parts.Program)
 	return f
 }
 
@@ -143,7 +140,6 @@ func (f *fetcher) compileQuery(spec *Spec, scope *jq.Scope, problems *declare.Pr
 func (f *fetcher) compileBody(spec *Spec, scope *jq.Scope, c *upstreams.Compiler) {
 	f.form, f.json = compileFields(spec.Form, scope, c.Problems), c.Program(spec.JSON)
 	escapeLiterals(f.form)
-	f.jsonSecret = scope.ReadsSecret(spec.JSON)
 	if f.form != nil && f.json != nil {
 		c.Problems.Add(spec.URL.Line, "form and json: expected only one of them")
 	}
@@ -185,12 +181,12 @@ func (f *fetcher) fetchOne(ctx context.Context, a *upstreams.Attempt) (*upstream
 // roundTrip sends a request and decodes the reply. A body that cannot be decoded
 // is for the judge: its rules may know the status.
 func (f *fetcher) roundTrip(req *http.Request, a *upstreams.Attempt) (*upstreams.Reply, error) {
-	a.StageOf("request", func() string { return requestLine(req) })
+	a.StageOf("request", func() string { return shownRequest(req, f.query, a) })
 	r, body, from, err := f.send(req, a)
 	if err != nil {
 		return nil, err
 	}
-	a.StageOf("reply", func() string { return replyLine(r, body) })
+	a.StageOf("reply", func() string { return shownReply(r, body, a) })
 	switch {
 	case f.decoder == nil: // a picture
 		if r.Blob, r.Broken = Sniff(body); r.Blob != nil {
@@ -219,14 +215,4 @@ func (f *fetcher) decodeKnown(bodies [][]byte) (any, error) {
 		parts[i], _ = f.decode(context.Background(), body, f.base) // null, as of a part that failed
 	}
 	return parts, nil
-}
-
-// sendsSecret reports whether the request contains a secret, or is signed with
-// one.
-func (f *fetcher) sendsSecret(scope *jq.Scope) bool {
-	found := f.jsonSecret || scope.ShowsSecret(f.path) || scope.ShowsSecret(f.rawQuery)
-	for _, field := range slices.Concat(f.query, f.headers, f.form) {
-		found = found || scope.ShowsSecret(field.value)
-	}
-	return found
 }

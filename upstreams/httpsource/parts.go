@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/lib/redact"
 )
 
 // partsMax bounds the parts of one answer, each of which is a request.
@@ -41,9 +40,6 @@ func (f *fetcher) listParts(ctx context.Context, a *upstreams.Attempt) ([]any, e
 	if len(list) == 0 || len(list) > partsMax {
 		return nil, upstreams.Errorf(upstreams.Malformed, "parts: expected an array of 1 to %d, got %d", partsMax, len(list))
 	}
-	if f.partsSecret && a.Hidden {
-		a.Derive(v, redact.DerivedMin)
-	}
 	return list, nil
 }
 
@@ -67,7 +63,7 @@ func (f *fetcher) fetchParts(ctx context.Context, a *upstreams.Attempt, parts []
 		if first == nil {
 			first = err
 		}
-		a.Stage("failed part", err.Error())
+		a.Stage("failed part", a.Shown(err).Error())
 		if upstreams.KindOf(err) == upstreams.Limited {
 			refused++
 		}

@@ -69,13 +69,13 @@ func (p *picture) get(ctx context.Context, u *url.URL, a *upstreams.Attempt) (*u
 	}
 	req.Header.Set("User-Agent", p.agent.value())
 	a.SendLoopID(req.Header)
-	a.StageOf("picture request", func() string { return requestLine(req) })
+	a.StageOf("picture request", func() string { return shownRequest(req, nil, a) })
 	f := fetcher{client: p.client, maxBytes: p.maxBytes}
 	r, body, _, err := f.send(req, a)
 	if err != nil {
 		return nil, err
 	}
-	a.StageOf("picture reply", func() string { return replyLine(r, body) })
+	a.StageOf("picture reply", func() string { return shownReply(r, body, a) })
 	r.Blob, r.Broken = Sniff(body)
 	return r, nil
 }

@@ -97,9 +97,6 @@ func (f *fetcher) body(ctx context.Context, a *upstreams.Attempt) (method, typ s
 		if err != nil {
 			return "", "", nil, fmt.Errorf("json: %w", err)
 		}
-		if f.jsonSecret && a.Hidden {
-			a.Derive(v, redact.SignatureMin)
-		}
 		body, err := plainjson.Marshal(v)
 		return http.MethodPost, "application/json", body, err
 	}
@@ -140,7 +137,31 @@ func ClassifyError(err error) error {
 
 func requestLine(r *http.Request) string { return r.Method + " " + r.URL.Redacted() }
 
-func replyLine(r *upstreams.Reply, body []byte) string {
+// shownRequest returns the request line as operators see it. Where the source has secrets, it has no path, and of the
+// parameters only the declared names: those of a raw query may be computed as well.
+func shownRequest(r *http.Request, declared []field, a *upstreams.Attempt) string {
+	if !a.Hidden {
+		return requestLine(r)
+	}
+	var names []string
+	for _, f := range declared {
+		names = append(names, f.name+"=***")
+	}
+	if r.URL.RawQuery != "" && len(names) == 0 {
+		names = []string{"***"}
+	}
+	shown := r.Method + " " + r.URL.Scheme + "://" + r.URL.Host + "/***"
+	if len(names) > 0 {
+		shown += "?" + strings.Join(names, "&")
+	}
+	return shown
+}
+
+// shownReply describes a reply as operators see it. Where the source has secrets, it has nothing that the service wrote.
+func shownReply(r *upstreams.Reply, body []byte, a *upstreams.Attempt) string {
+	if a.Hidden {
+		return fmt.Sprintf("%d %s, %d bytes", r.Status, http.StatusText(r.Status), len(body))
+	}
 	return fmt.Sprintf("%d %s, %s, %d bytes", r.Status, http.StatusText(r.Status), r.Header.Get("Content-Type"), len(body))
 }
 

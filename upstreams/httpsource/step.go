@@ -11,7 +11,6 @@ import (
 	"sundry/upstreams/declare"
 	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/lib/redact"
 )
 
 // step is a compiled StepSpec.
@@ -34,11 +33,6 @@ type step struct {
 
 	timeout  time.Duration // 0: the source's
 	optional bool
-	// sendsSecret: its request contains a secret, so a result that is a single text
-	// is taken for a token.
-	sendsSecret bool
-	// keepsSecret: its result is computed from a secret.
-	keepsSecret bool
 }
 
 // CompileStep compiles the declaration of a step, and adds the step's name to the
@@ -66,11 +60,9 @@ func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *ste
 	}
 	if spec.HTTP != nil {
 		st.http = compileFetcher(spec.HTTP, spec.Name.Line, c)
-		st.sendsSecret = st.http.sendsSecret(c.Scope)
 		st.Replies = c.WatchReplies(st.name, c.Scope.Defs.Reads(append(of, spec.programs()...)...), st.http.decodeKnown)
 	}
-	st.keepsSecret = c.Scope.ReadsSecret(spec.Keep)
-	c.Scope.Add(st.name, spec.Name.Line, st.keepsSecret)
+	c.Scope.Add(st.name, spec.Name.Line)
 	if len(spec.Judge) == 0 { // what is judged may be asked for that alone
 		c.Scope.Uses.Declare("step", st.name, spec.Name.Line)
 	}
@@ -132,33 +124,18 @@ func (st *step) Make(ctx context.Context, a *upstreams.Attempt) error {
 	}
 	value, err := st.value(ctx, a)
 	switch {
+	case err == nil && a.Hidden: // the result may be a token
 	case err == nil:
 		a.Stage("result of "+st.name, value)
 	case st.optional && ctx.Err() == nil && upstreams.KindOf(err) != upstreams.Internal && !a.RefusedSession(err):
-		a.Stage("failure of "+st.name, err.Error())
+		a.Stage("failure of "+st.name, a.Shown(err).Error())
 		a.Tolerate(err)
 		value = nil
 	default:
 		return err
 	}
-	st.noteSecrets(a, value)
 	a.Set(st.name, value)
 	return nil
-}
-
-// noteSecrets notes what is secret in the result, so that it is redacted.
-func (st *step) noteSecrets(a *upstreams.Attempt, value any) {
-	least := redact.DerivedMin // of a text or a number, such as a session
-	switch value.(type) {
-	case []any, map[string]any:
-		least = redact.SignatureMin
-		if !st.keepsSecret {
-			return
-		}
-	}
-	if a.Hidden && (st.sendsSecret || st.keepsSecret) {
-		a.Derive(value, least)
-	}
 }
 
 // value returns the step's result, within the step's own timeout.
@@ -206,7 +183,7 @@ func (st *step) cached(ctx context.Context, a *upstreams.Attempt, id string, fet
 		defer fetched.Store(true)
 		defer fork.Memory.Release()
 		v, err := fetch(ctx, fork)
-		return v, fork.Redactor().Err(err) // waiting calls get the error too, and do not know the secrets
+		return v, fork.Shown(err) // waiting calls, which may be those of another source, get the error too
 	})
 	if err != nil {
 		return nil, err

@@ -115,37 +115,6 @@ func TestDefsThatNothingCalls(t *testing.T) {
 	}
 }
 
-// What a def reads, its callers read.
-func TestProgramsReadWhatTheirDefsRead(t *testing.T) {
-	var problems declare.Problems
-	defs := defsOf(t, `
-signed: . + $secrets.key | md5
-sealed: signed | @base64
-every: $vars
-token: .token
-tokens: $vars | token
-plain: $vars.harmless
-through(f): f
-`, &problems)
-	scope := NewScope(nil, []string{"key"}, defs)
-	scope.Add("token", 1, true)
-	scope.Add("harmless", 1, false)
-	for program, want := range map[string]bool{
-		".x": false, "plain": false, "through(plain)": false, `"sealed"`: false, ".signed": false,
-		"signed": true, "sealed": true, "through(signed)": true, `"\(.x | sealed)"`: true, "every": true, "tokens": true,
-		"plain | token": true, "[.[] | {a: sealed}]": true, "def f: sealed; f": true, "reduce .[] as $x (signed; .)": true,
-		"through($secrets.key)": true, "try error(signed)": true, ".[signed]": true, "{(signed): 1}": true, "@base64 \"\\(signed)\"": true,
-		". as {a: [$x]} | $x | signed": true, "if . then 1 elif signed then 2 else 3 end": true, "first(signed)": true, "-(signed)": true,
-	} {
-		if got := scope.ReadsSecret(&declare.Expr{Text: program}); got != want {
-			t.Errorf("%s reads secrets: %v, want %v", program, got, want)
-		}
-	}
-	if len(problems) > 0 {
-		t.Error(problems)
-	}
-}
-
 // The text of a program changes with that of the defs that it calls, and no
 // other.
 func TestTextOfAProgram(t *testing.T) {

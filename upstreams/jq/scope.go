@@ -4,21 +4,19 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"sundry/metrics/words"
 	"sundry/upstreams/declare"
 )
 
-// Scope has the names that the templates and programs of a source may refer to, and
-// notes which of them have secret values. It grows as the source is compiled, from
+// Scope has the names that the templates and programs of a source may refer to. It grows as the source is compiled, from
 // top to bottom. It is not safe for concurrent use.
 type Scope struct {
 	// Defs are the functions that programs may call; nil: none.
 	Defs *Defs
 	// Uses notes what is read of all sources of the endpoint; nil: nobody asks.
-	Uses             *Uses
-	declared, secret map[string]bool
+	Uses     *Uses
+	declared map[string]bool
 	// members are the names in $params, $vars and $secrets, with the lines on which they are
 	// declared.
 	members map[string]map[string]int
@@ -26,31 +24,27 @@ type Scope struct {
 
 // NewScope makes a scope with the names of parameters and of secrets.
 func NewScope(params, secrets []string, defs *Defs) *Scope {
-	s := &Scope{Defs: defs, declared: map[string]bool{}, secret: map[string]bool{}, members: map[string]map[string]int{"$params": {}, "$vars": {}, "$secrets": {}}}
+	s := &Scope{Defs: defs, declared: map[string]bool{}, members: map[string]map[string]int{"$params": {}, "$vars": {}, "$secrets": {}}}
 	for _, name := range params {
-		s.add("$params", name, 0, false)
+		s.add("$params", name, 0)
 	}
 	for _, name := range secrets {
-		s.add("$secrets", name, 0, true)
+		s.add("$secrets", name, 0)
 	}
 	return s
 }
 
-// Add declares the name of a step or variable, on a line. A name that is secret stays so.
-func (s *Scope) Add(name string, line int, secret bool) {
-	s.add("$vars", name, line, secret)
+// Add declares the name of a step or variable, on a line.
+func (s *Scope) Add(name string, line int) {
+	s.add("$vars", name, line)
 	s.Uses.know(name)
 }
 
-// AddCredential declares the name of a secret or an option, which may be one that is not
-// secret.
-func (s *Scope) AddCredential(name string, line int, secret bool) {
-	s.add("$secrets", name, line, secret)
-}
+// AddCredential declares the name of a secret or an option, on a line.
+func (s *Scope) AddCredential(name string, line int) { s.add("$secrets", name, line) }
 
-func (s *Scope) add(to, name string, line int, secret bool) {
+func (s *Scope) add(to, name string, line int) {
 	s.declared[name] = true
-	s.secret[name] = s.secret[name] || secret
 	s.members[to][name] = line
 }
 
@@ -138,48 +132,10 @@ func (s *Scope) noteName(name string) {
 // word matches the names that a program may refer to.
 var word = regexp.MustCompile(`[a-z][a-z0-9_]*`)
 
-// allVars matches $vars where it is not followed by the name of a variable, so that
-// the program may read any of them.
-var allVars = regexp.MustCompile(`\$vars\s*([^.\s]|\.[^a-z]|\.?$)`)
-
-// ReadsSecret reports whether a program, or a def that it calls, may read a secret:
-// $secrets, a secret variable, or $vars as a whole. nil reads nothing. It is decided
-// by the text, so it may be true of a program that does not.
-func (s *Scope) ReadsSecret(e *declare.Expr) bool {
-	if e == nil || !s.hasSecrets() {
-		return false
-	}
-	vars, named := false, false
-	for _, text := range s.Defs.textsOf(e) {
-		if strings.Contains(text, "$secrets") || allVars.MatchString(text) {
-			return true
-		}
-		vars = vars || strings.Contains(text, "$vars")
-		named = named || slices.ContainsFunc(word.FindAllString(text, -1), s.isSecret)
-	}
-	return vars && named
-}
-
-// ShowsSecret reports whether a template contains the placeholder of a secret.
-func (s *Scope) ShowsSecret(t Template) bool { return slices.ContainsFunc(t.names, s.isSecret) }
-
-func (s *Scope) isSecret(name string) bool { return s.secret[name] }
-
-func (s *Scope) hasSecrets() bool {
-	for _, is := range s.secret {
-		if is {
-			return true
-		}
-	}
-	return false
-}
-
 // Variable is a placeholder whose value a program computes.
 type Variable struct {
 	Name    string
 	Program *Program
-	// Secret says that the program may read a secret.
-	Secret bool
 }
 
 // namePattern matches the names that placeholders can refer to.
@@ -199,12 +155,12 @@ func CompileVars(specs map[string]declare.Expr, scope *Scope, problems *declare.
 		if !IsName(name) {
 			problems.Add(e.Line, "var %q: expected a name of lower-case letters, digits and underscores, for example page_token", name)
 		}
-		out = append(out, Variable{name, Compile(&e, scope.Defs, problems), scope.ReadsSecret(&e)})
+		out = append(out, Variable{name, Compile(&e, scope.Defs, problems)})
 		scope.Check(&e, Asking, problems)
 	}
 	for _, v := range out {
 		line := specs[v.Name].Line
-		scope.Add(v.Name, line, v.Secret)
+		scope.Add(v.Name, line)
 		scope.Uses.Declare("var", v.Name, line)
 	}
 	return out

@@ -35,9 +35,9 @@ func TestWhatIsNeverRead(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		scope := NewScope([]string{"id"}, nil, nil)
 		scope.Uses = uses
-		scope.AddCredential("key", 1, true)
+		scope.AddCredential("key", 1)
 		uses.Declare("secret", "key", 1)
-		scope.Add(name, 2, false)
+		scope.Add(name, 2)
 		uses.Declare("step", name, 2)
 		scope.Check(&declare.Expr{Text: "$vars.a // $vars.b // $vars.c", Line: 3}, Answering, &problems)
 	}

@@ -49,7 +49,7 @@ func (r *credentialReader) one(name string, variable declare.Text, inReplay stri
 	if v, ok := r.described[variable.Value]; ok {
 		public = !v.Secret
 	}
-	r.c.Scope.AddCredential(name, variable.Line, !public)
+	r.c.Scope.AddCredential(name, variable.Line)
 	r.c.Scope.Uses.Declare("secret", name, variable.Line)
 	if r.c.Env.Replay != nil {
 		r.out.Secrets[name] = inReplay

@@ -30,14 +30,14 @@ func decoded(text string) []string {
 	if plain, escaped := (&layer{text: text}).unescape(); escaped {
 		all = append(all, plain.text)
 	}
-	if plain, err := base64.StdEncoding.DecodeString(text); err == nil && len(plain) >= DerivedMin && utf8.Valid(plain) {
+	if plain, err := base64.StdEncoding.DecodeString(text); err == nil && len(plain) >= formMin && utf8.Valid(plain) {
 		all = append(all, string(plain))
 	}
 	return all
 }
 
 // formsOf returns what a text is searched for to find a secret: the secret itself, its base64 at
-// any offset of an encoded text, and its hashes. Of a secret shorter than DerivedMin only the secret
+// any offset of an encoded text, and its hashes. Of a secret shorter than formMin only the secret
 // itself is searched for; one shorter than SecretMin is not searched for.
 func formsOf(secret string) []needle {
 	plain := []string{withoutBlanks(secret)}
@@ -51,7 +51,7 @@ func formsOf(secret string) []needle {
 	for _, text := range plain {
 		forms = append(forms, needle{lowered(text), len(text) < wordMin})
 	}
-	if len(secret) < DerivedMin {
+	if len(secret) < formMin {
 		return forms
 	}
 	for _, text := range slices.Concat(base64Forms(secret), Hashes(secret)) {
@@ -119,7 +119,7 @@ func partsOf(text string) (parts []string) {
 		parts = append(parts, rest)
 	}
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
-		if len(part) >= SignatureMin {
+		if len(part) >= partMin {
 			parts = append(parts, part)
 		}
 	}

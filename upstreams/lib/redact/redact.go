@@ -18,12 +18,10 @@ const (
 	SecretMin = 4
 	// wordMin is the length from which it is redacted inside of words as well.
 	wordMin = 8
-	// DerivedMin is the length from which a value computed from a secret is
-	// redacted: shorter ones would hide ordinary words.
-	DerivedMin = 6
-	// SignatureMin is the same for a text inside a larger value, most of
-	// whose texts are no secrets.
-	SignatureMin = 16
+	// formMin is the length from which the encodings and hashes of a secret are redacted: shorter ones would hide ordinary words.
+	formMin = 6
+	// partMin is the length from which a part of a secret is one too.
+	partMin = 16
 	// ErrorTextMax is how much of an error's text is searched; the rest is cut off.
 	ErrorTextMax = 4 << 10
 )
@@ -34,7 +32,7 @@ const maxEscapes = 2
 // Redactor replaces secrets in all that is shown: log lines, stages, errors, data. nil redacts
 // nothing. It is safe for concurrent use.
 type Redactor struct {
-	indexes []*index
+	index *index
 }
 
 // New makes a redactor of secrets and of their parts. Without any it returns nil.
@@ -43,20 +41,11 @@ func New(secrets ...string) *Redactor {
 	for _, secret := range secrets {
 		all = append(all, withParts(secret)...)
 	}
-	return (*Redactor)(nil).With(all)
-}
-
-// With returns a redactor that redacts further texts, but not their parts. r is not changed.
-func (r *Redactor) With(texts []string) *Redactor {
-	needles := needlesOf(texts)
+	needles := needlesOf(all)
 	if len(needles) == 0 {
-		return r
+		return nil
 	}
-	more := &Redactor{[]*index{indexOf(needles)}}
-	if r != nil {
-		more.indexes = append(more.indexes, r.indexes...)
-	}
-	return more
+	return &Redactor{indexOf(needles)}
 }
 
 // Text returns the text with each secret replaced. Where a text was cut, which an ellipsis marks, the beginning of one is
@@ -67,9 +56,7 @@ func (r *Redactor) Text(s string) string {
 	}
 	var secret []bool // by byte of s; nil without any
 	for l, more, n := (layer{text: s}), true, 0; more && n <= maxEscapes; n++ {
-		for _, of := range r.indexes {
-			secret = of.mark(&l, len(s), secret)
-		}
+		secret = r.index.mark(&l, len(s), secret)
 		l, more = l.unescape()
 	}
 	if secret == nil {
