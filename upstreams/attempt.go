@@ -33,7 +33,7 @@ func (s *Source) attemptWithRetries(ctx context.Context, until time.Time, p *pas
 		switch {
 		case refused && ended(ctx, until) == nil:
 			renewed = true
-		case err != nil && transient(err) && retries < s.Retry && !outrun(ctx) && s.worthRetry(until):
+		case err != nil && transient(err) && retries < s.Retry && s.worthRetry(until):
 			retries++
 		default:
 			return answer, err
@@ -74,7 +74,7 @@ func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed 
 		p.call.Kept.keep(&a.Memory)
 	} else {
 		err = a.Shown(s.attribute(err))
-		result = resultOf(ctx, err)
+		result = KindOf(err).String()
 	}
 	if refused = a.RefusedSession(err); refused {
 		a.forgetSessions()
@@ -82,7 +82,6 @@ func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed 
 		a.acceptSessions()
 	}
 	s.metrics.observe(result, took)
-	s.observeLatency(result, took)
 	s.env.Journal.add(s.record(p.call, start, took, result, err))
 	if p.watch != nil {
 		for i := range stages {
@@ -91,27 +90,6 @@ func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed 
 		p.watch(AttemptReport{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: a.changes})
 	}
 	return answer, refused, err
-}
-
-// resultOutrun is the result of an attempt that was given up because another source had
-// answered.
-const resultOutrun = "outrun"
-
-func resultOf(ctx context.Context, err error) string {
-	if outrun(ctx) && errors.Is(err, context.Canceled) {
-		return resultOutrun
-	}
-	return KindOf(err).String()
-}
-
-// observeLatency takes note of how long it takes until the source answers, or would take
-// at least.
-func (s *Source) observeLatency(result string, took time.Duration) {
-	switch {
-	case s.latency == nil:
-	case result == "success", result == Negative.String(), result == Timeout.String(), result == resultOutrun:
-		s.latency.observe(took)
-	}
 }
 
 // notAsked reports a source that was skipped.

@@ -278,7 +278,7 @@ func TestAnswersKeepTheirMemory(t *testing.T) {
 	if kept.Release(); !left() {
 		t.Error("it is not released")
 	}
-	of = take() // of a hedge that answers too late
+	of = take() // of an attempt that ends too late
 	kept.keep(of)
 	if of.Release(); !left() {
 		t.Error("what came too late is kept")

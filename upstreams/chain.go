@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,6 @@ type Chain struct {
 	// is its own failure, and never the answer.
 	MayBeNegative bool
 	quotas        []*host.Quota // of Sources
-	hedged        bool          // a source may be hedged
 	metrics       chainMetrics
 	// The seconds since 1970 of the latest answers: of a last resort where others had failed, and of any other source
 	// that is not aside.
@@ -48,7 +46,6 @@ func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Envir
 		}
 	}
 	c.quotas = quotasOf(c.Sources)
-	c.hedged = slices.ContainsFunc(c.Sources, func(s *Source) bool { return s.latency != nil })
 	return c
 }
 
@@ -67,14 +64,8 @@ func (c *Chain) SetDemands(d *fields.Demands, own int) {
 func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(AttemptReport)) (Answer, error) {
 	p := pass{
 		chain: c, ctx: ctx, call: call, hasCopy: hasCopy, watch: watch,
-		remoteUntil: remoteDeadline(ctx), plan: c.plan(ctx, call, hasCopy), ended: -1,
+		remoteUntil: remoteDeadline(ctx), plan: c.plan(ctx, call, hasCopy),
 	}
-	if c.hedged && watch != nil {
-		w := &watcher{watch: watch}
-		defer w.end()
-		p.watch = w.see
-	}
-	defer p.finish()
 	return p.failover()
 }
 
@@ -87,9 +78,7 @@ type pass struct {
 	watch       func(AttemptReport) // nil: nobody watches
 	remoteUntil time.Time           // until when remote sources are asked; zero: until ctx ends
 	plan        []planned
-	hedge       *hedge // nil: there is none
 	cause       string // the reason of the last failure that gave one
-	ended       int    // the index of the source that ended the pass; -1: none has
 }
 
 // failover goes from source to source until one gives a definite answer.
@@ -109,9 +98,9 @@ func (p *pass) failover() (Answer, error) {
 		if ended(p.ctx, until) != nil {
 			continue // no time is left for this one; a local source may follow
 		}
-		answer, err := p.askHedged(i, until)
+		answer, err := t.ask(p.ctx, until, p)
 		if err == nil {
-			c.answered(failures, p.plan[p.ended].source)
+			c.answered(failures, t.source)
 			return answer, nil
 		}
 		failures = append(failures, failure{err, t.source.Optional})
@@ -121,24 +110,8 @@ func (p *pass) failover() (Answer, error) {
 		if p.isFinal(t.source, err) {
 			return Answer{}, err
 		}
-		p.ended = -1
 	}
 	return Answer{}, p.combine(failures, len(p.plan))
-}
-
-// askHedged asks a source, with a hedge beside it where it is declared. Where it is the hedge
-// of one before it, its attempt is being made already.
-func (p *pass) askHedged(i int, until time.Time) (Answer, error) {
-	p.ended = i
-	if p.hedge != nil && p.hedge.index == i {
-		if answer, begun, err := p.hedge.wait(); begun {
-			return answer, err
-		}
-	}
-	if h, after := p.newHedge(i); h != nil {
-		return p.race(h, after, until)
-	}
-	return p.plan[i].ask(p.ctx, until, p)
 }
 
 // answered counts a failover, or an answer of a last resort.

@@ -76,8 +76,6 @@ type Compiled struct {
 	Remote bool
 	// Selective: it skips inputs by itself, without a when condition.
 	Selective bool
-	// Repeatable: it makes one GET of a declared host, so that to ask twice does no harm.
-	Repeatable bool
 	// Draws is the format in which it draws pictures here, png or svg; "": it draws none.
 	Draws string
 	// LargestPicture is the greatest size of the pictures that it receives, in bytes; 0: its

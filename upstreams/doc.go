@@ -18,8 +18,7 @@
 // A call of a chain goes down through these, some of which do the next more than once:
 //
 //   - Chain.Do answers a call; pass.failover goes from source to source.
-//   - pass.askHedged asks one of them, and another beside it where that is slow;
-//     planned.ask does so if the source serves the call, within its part of the time.
+//   - planned.ask asks one of them if it serves the call, within its part of the time.
 //   - Source.attemptWithRetries makes attempts, while one more may succeed.
 //   - Source.attempt makes one, and reports it.
 //   - Source.execute makes the steps, the source's own request, and data of the reply.

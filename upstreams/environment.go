@@ -24,8 +24,6 @@ type Environment struct {
 	Hosts host.Hosts
 	// Quotas are those of sources that declare a rate.
 	Quotas host.Quotas
-	// Latencies are those of sources that may be hedged.
-	Latencies Latencies
 	// Budget bounds the memory that replies take together.
 	Budget Budget
 	// Work bounds the sources without a declared host.

@@ -38,7 +38,7 @@ type Record struct {
 // Failed reports whether it counts against the source: what a caller sent does not.
 func (r *Record) Failed() bool {
 	switch r.Result {
-	case "success", Invalid.String(), Forbidden.String(), Negative.String(), Throttled.String(), resultOutrun:
+	case "success", Invalid.String(), Forbidden.String(), Negative.String(), Throttled.String():
 		return false
 	}
 	return true

@@ -63,7 +63,7 @@ func TestJournalDoesNotBlameASourceForItsCallers(t *testing.T) {
 func TestJournalCountsTheAnswersOfAnHour(t *testing.T) {
 	var j Journal
 	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	for minute, result := range []string{"success", Negative.String(), Unavailable.String(), "success", resultOutrun, "success"} {
+	for minute, result := range []string{"success", Negative.String(), Unavailable.String(), "success", Throttled.String(), "success"} {
 		for range 100 { // more than Recent has
 			j.add(Record{Endpoint: "a", Source: "s", Result: result, At: noon.Add(time.Duration(minute) * time.Minute)})
 		}

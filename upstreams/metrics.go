@@ -20,7 +20,6 @@ type Metrics struct {
 	answered    *prometheus.GaugeVec
 	drift       *prometheus.GaugeVec
 	withheld    *prometheus.CounterVec
-	hedges      *prometheus.CounterVec
 }
 
 // NewMetrics declares them and, with a registerer, registers them together
@@ -40,7 +39,6 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts, quotas *host.Quota
 		answered:    gauge("last_answer_timestamp_seconds", "Unix time of the last answer of a source, negative ones included; 0: not since the start.", "endpoint", "source"),
 		drift:       gauge("reply_drift", "Fields that programs read of a source's replies and that are not as known, by change; none until a reply was looked at.", "endpoint", "source", "change"),
 		withheld:    counter("withheld_refreshes_total", "Refreshes that were not made because the source has little of its quota left, which is kept for requests without a copy.", "endpoint", "source"),
-		hedges:      counter("hedges_total", "Sources asked because the one before was slow, by result: won: their answer was used; lost: the slow one answered; failed; refused: not asked, because the budget was used up.", "result"),
 		duration: register.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: metrics.Namespace, Subsystem: "upstream", Name: "attempt_duration_seconds",
 			Help:    "Duration of calls of a source, whatever their result.",
@@ -91,8 +89,8 @@ func (s sourceMetrics) observe(result string, took time.Duration) {
 	} else {
 		s.attempts.WithLabelValues(result).Inc()
 	}
-	if result == Skipped.String() && took == 0 || result == Throttled.String() || result == resultOutrun {
-		return // it was not called, or not to the end
+	if result == Skipped.String() && took == 0 || result == Throttled.String() {
+		return // it was not called
 	}
 	s.duration().Observe(took.Seconds())
 	if result == "success" || result == Negative.String() {
@@ -100,17 +98,8 @@ func (s sourceMetrics) observe(result string, took time.Duration) {
 	}
 }
 
-type chainMetrics struct {
-	failovers, lastResorts prometheus.Counter
-	hedges                 hedgeMetrics
-}
-
-type hedgeMetrics struct{ won, lost, failed, refused prometheus.Counter }
+type chainMetrics struct{ failovers, lastResorts prometheus.Counter }
 
 func (m *Metrics) chain(endpoint string) chainMetrics {
-	hedges := func(result string) prometheus.Counter { return m.hedges.WithLabelValues(result) }
-	return chainMetrics{
-		m.failovers.WithLabelValues(endpoint), m.lastResorts.WithLabelValues(endpoint),
-		hedgeMetrics{hedges("won"), hedges("lost"), hedges("failed"), hedges("refused")},
-	}
+	return chainMetrics{m.failovers.WithLabelValues(endpoint), m.lastResorts.WithLabelValues(endpoint)}
 }

@@ -51,8 +51,6 @@ type SourceConfig struct {
 	After After
 	// Canary is an input that cannot exist, as query parameters; empty: none is known.
 	Canary map[string]string
-	// Hedge asks the next source as well when this one is slow.
-	Hedge bool
 	// Quota bounds its attempts; nil: nothing does.
 	Quota *host.Quota
 	// Credentials are what only an operator can give.
@@ -127,15 +125,11 @@ type Source struct {
 	// Demands are what its data must hold; nil: that is not declared.
 	Demands *fields.Demands
 	own     *ReplyWatch // of Replies: those to its own request
-	latency *latency    // nil: it is not hedged
 }
 
 // NewSource makes a source of an endpoint.
 func NewSource(endpoint string, cfg SourceConfig, env *Environment) *Source {
 	s := &Source{SourceConfig: cfg, Name: env.sourceName(cfg.Declared), endpoint: endpoint, env: env, metrics: env.Metrics.source(endpoint, cfg.Declared)}
-	if cfg.Hedge {
-		s.latency = env.Latencies.of(endpoint, cfg.Declared)
-	}
 	if cfg.Quota != nil {
 		s.metrics.withheld = env.Metrics.withheld.WithLabelValues(endpoint, cfg.Declared)
 	}

@@ -25,7 +25,6 @@ const (
 	Wait      Task = "wait"      // what ends the wait of a client that has left
 	Listener  Task = "listener"  // what accepts connections
 	Fill      Task = "fill"      // a fill, be it a refresh
-	Hedge     Task = "hedge"     // the second of two attempts
 	Dial      Task = "dial"      // what connects to an upstream
 	HotTable  Task = "hot_table" // what compresses and joins entries
 	FarWrite  Task = "far_write" // what prepares values for Redis and writes them
@@ -45,7 +44,7 @@ const (
 
 func tasks() []Task {
 	return []Task{
-		Request, Wait, Listener, Fill, Hedge, Dial, HotTable, FarWrite, FarListen, Lease, Snapshot, Settings, Rates,
+		Request, Wait, Listener, Fill, Dial, HotTable, FarWrite, FarListen, Lease, Snapshot, Settings, Rates,
 		Autopilot, Advice, History, WarmUp, Reload, Scrape, Stop,
 	}
 }

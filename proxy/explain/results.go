@@ -10,7 +10,6 @@ import (
 func ResultWord(name string) words.Text {
 	zh := map[string]string{
 		"success":     "成功",
-		"outrun":      "被超越",
 		"internal":    "内部错误",
 		"invalid":     "输入有误",
 		"forbidden":   "禁止访问",

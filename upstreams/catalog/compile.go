@@ -215,7 +215,6 @@ func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, of kinds.
 			e.Policy.Limits[src.Name] = src.Limit
 		}
 	}
-	checkHedges(specs, sources, problems)
 	return upstreams.NewChain(e.Name, sources, negative, env)
 }
 
@@ -255,25 +254,6 @@ func checkVerdicts(specs []kinds.SourceSpec, negative bool, problems *declare.Pr
 		}
 		if src.Negative != "" {
 			problems.Add(src.Name.Line, "source %q: negative: %s: this endpoint has no input that could be at fault, so no answer is negative; remove the line", src.Name.Value, src.Negative)
-		}
-	}
-}
-
-// checkHedges refuses hedge: where the source is none to be asked twice, or the one that
-// follows is none to be asked beside another.
-func checkHedges(specs []kinds.SourceSpec, sources []*upstreams.Source, problems *declare.Problems) {
-	for i := range specs {
-		name := specs[i].Name
-		if !specs[i].Hedge || sources[i] == nil {
-			continue
-		}
-		if !sources[i].Kind.Repeatable {
-			problems.Add(name.Line, "source %q: hedge: expected a source that makes a single GET of a declared host", name.Value)
-		}
-		if i+1 == len(sources) || sources[i+1] == nil {
-			problems.Add(name.Line, "source %q: hedge: expected a source after it that could be asked as well", name.Value)
-		} else if err := sources[i+1].MayHedge(); err != nil {
-			problems.Add(name.Line, "source %q: hedge: the next source, %q, cannot be asked as well: %v", name.Value, sources[i+1].Declared, err)
 		}
 	}
 }

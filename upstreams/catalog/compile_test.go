@@ -36,36 +36,3 @@ func TestWithoutInputNegativeIsAFailure(t *testing.T) {
 		}
 	}
 }
-
-// TestHedgesThatMakeNoSense are mistakes of the file.
-func TestHedgesThatMakeNoSense(t *testing.T) {
-	const get = "http: {url: 'https://a.example.org/'}"
-	sources := func(first, second string) string {
-		text := whole[:strings.Index(whole, "sources:")] + "sources:\n  - {name: first, hedge: true, " + first + "}\n"
-		if second != "" {
-			text += "  - {name: second, " + second + "}\n"
-		}
-		return text
-	}
-	if _, err := loadText(t, sources(get, get)); err != nil {
-		t.Error(err)
-	}
-	for _, c := range []struct{ first, second, want string }{
-		{get, "", `whole.yaml:13: source "first": hedge: expected a source after it that could be asked as well`},
-		{"computed: {}", get, `source "first": hedge: expected a source that makes a single GET of a declared host`},
-		{"http: {url: 'https://a.example.org/', form: {a: b}}", get, `source "first": hedge: expected a source that makes a single GET`},
-		{get, "http: {url: 'https://a.example.org/', form: {a: b}}", `the next source, "second", cannot be asked as well: it makes more than one GET`},
-		{get, "http: {url: 'https://a.example.org/', json: '{}'}", "it makes more than one GET"},
-		{get, "http: {url: 'https://a.example.org/', parts: [a, b], query: {p: '{part}'}}", "it makes more than one GET"},
-		{get, "before: [{name: x, " + get + "}], vars: {y: $vars.x}, " + get, "it makes more than one GET"},
-		{get, "rate: 1/1s, " + get, `the next source, "second", cannot be asked as well: it has a rate`},
-		{get, "secrets: {key: SUNDRY_TEST_KEY}, http: {url: 'https://a.example.org/', query: {k: '{key}'}}", "it has secrets"},
-		{get, "last_resort: true, " + get, "it is asked after others only"},
-		{get, "after: failure, " + get, "it is asked after others only"},
-	} {
-		_, err := loadText(t, sources(c.first, c.second))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s, then %s:\n%v\nwant %s", c.first, c.second, err, c.want)
-		}
-	}
-}

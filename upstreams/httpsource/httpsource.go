@@ -75,8 +75,7 @@ func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec Spec
 	c.Decode(section, &spec)
 	f := compileFetcher(&spec, c.Line, c)
-	once := spec.Form == nil && spec.JSON == nil && !spec.Parts.declared()
-	out := upstreams.Compiled{Fetch: f.fetch, Host: f.host, Remote: true, Repeatable: once && f.host != nil, DecodeKnown: f.decodeKnown}
+	out := upstreams.Compiled{Fetch: f.fetch, Host: f.host, Remote: true, DecodeKnown: f.decodeKnown}
 	if f.decoder == nil {
 		out.LargestPicture = f.maxBytes
 	}

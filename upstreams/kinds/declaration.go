@@ -17,10 +17,6 @@ type SourceSpec struct {
 	Timeout declare.Duration `yaml:"timeout" example:"5s"`
 	// Retry is how often a call is repeated if the host is unavailable, 0 to 2.
 	Retry int `yaml:"retry" least:"0" most:"2" example:"1"`
-	// Hedge asks the next source as well when this one has not answered in the time that
-	// 95 % of its calls take. The first good answer counts; it is for sources that are
-	// equivalent. The next one makes a single GET, and has neither a rate nor secrets.
-	Hedge bool `yaml:"hedge"`
 	// TTL shortens how long this source's answers are fresh; 0: it does not.
 	TTL declare.Duration `yaml:"ttl" example:"10m"`
 	// Negative is what a negative answer does: "stop" (default) ends the chain,

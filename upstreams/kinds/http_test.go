@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -314,43 +313,5 @@ func TestReadsFeeds(t *testing.T) {
 	want := map[string]any{"title": "News", "items": []any{map[string]any{"title": "One", "url": base + "/1"}}}
 	if diff := cmp.Diff(want, a.Data); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
-	}
-}
-
-// TestASlowServerIsOutrun: over connections, by the source after it. The slow request is
-// cancelled, and the breaker of its host does not mind.
-func TestASlowServerIsOutrun(t *testing.T) {
-	var slow atomic.Bool
-	cancelled := make(chan struct{}, 1)
-	first := upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		if slow.Load() {
-			<-r.Context().Done()
-			cancelled <- struct{}{}
-			return
-		}
-		fmt.Fprint(w, `{"from":"first"}`)
-	})
-	second := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"from":"second"}`) })
-	env := environment(t)
-	one := compile(t, env, "name: one\nhedge: true\ntimeout: 1h\nhttp: {url: "+first+"/}")
-	two := compile(t, env, "name: two\nhttp: {url: "+second+"/}")
-	chain := upstreams.NewChain("test", []*upstreams.Source{one, two}, true, env)
-	for range 32 { // then it is known how long it takes
-		if a, err := chain.Do(t.Context(), &upstreams.Call{}, false, nil); err != nil || a.Source != "one" {
-			t.Fatal(a.Source, err)
-		}
-	}
-	slow.Store(true)
-	a, err := chain.Do(t.Context(), &upstreams.Call{}, false, nil)
-	if err != nil || a.Source != "two" {
-		t.Errorf("%s, %v", a.Source, err)
-	}
-	<-cancelled
-	recent := env.Journal.Recent("test", "one")
-	if last := recent[len(recent)-1]; last.Result != "outrun" {
-		t.Errorf("the journal has %+v", last)
-	}
-	if one.Kind.Host.State() != "closed" {
-		t.Errorf("breaker %s", one.Kind.Host.State())
 	}
 }

@@ -49,7 +49,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	c.Credentials = r.read(spec)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
-		Hedge: spec.Hedge, Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, After: spec.After,
+		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, After: spec.After,
 		Credentials: c.Credentials,
 	}
 	cfg.When = c.Program(spec.When)

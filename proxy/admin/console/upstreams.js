@@ -94,9 +94,8 @@ function hold(host, act, refresh) {
   });
 }
 
-// invalid, forbidden: the caller's mistake; throttled: not called, because its rate is used up; outrun: given up, because
-// another source had answered
-const fine = ["success", "invalid", "forbidden", "negative", "throttled", "outrun"];
+// invalid, forbidden: the caller's mistake; throttled: not called, because its rate is used up
+const fine = ["success", "invalid", "forbidden", "negative", "throttled"];
 const failed = (attempt) => !fine.includes(attempt.result);
 const resultBadge = (name) => badge(...(name === "success" ? ["good", "●"] : fine.includes(name) ? ["plain", "○"] : ["bad", "✕"]), result(name));
 

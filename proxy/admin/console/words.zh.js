@@ -408,7 +408,6 @@ export default {
   "Choose one.": "请选择一项。",
   "success": "成功",
   "throttled": "限速",
-  "outrun": "被超越",
   "not in use: {key} is not set": "未使用：未设置 {key}",
   "Set {key} to use this source": "设置 {key} 后即可使用该数据源",
   "{field} is {change}": "{field} {change}",
