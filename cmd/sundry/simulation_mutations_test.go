@@ -29,7 +29,7 @@ func mutations() []mutation {
 		{"a rate of each instance", "cmd/sundry/serve.go", "cfg.Far, s.env.Quotas.Fleet = inSyncOnly{s.far, s.inSync}, s.far", "cfg.Far = inSyncOnly{s.far, s.inSync}"},
 		{"a clock that is trusted", "cache/far/clock.go", "func (c *clock) off() time.Duration { return time.Duration(c.ahead.Load()) * time.Millisecond }", "func (c *clock) off() time.Duration { return 0 * time.Duration(c.ahead.Load()) }"},
 		{"a negative answer in the place of a copy", "cache/policy/policy.go", "return !next.Replaceable() || !Protected(old, state)", "return true"},
-		{"announcements that are ignored", "cache/cache.go", "c.replaced", "func(string, time.Time) {}"},
+		{"announcements that are ignored", "cache/superseded.go", "if time.Until(created) > entry.Skew {", "if true {"},
 		{"announcements that were missed", "cache/missed.go", "if c.far != nil && c.near.counters.stored.Load() > 0 {", "if false {"},
 		{"a start that knows no changes", "cmd/sundry/live.go", "func (s *server) inSync() bool { return", "func (s *server) inSync() bool { return true ||"},
 		{"an unsafe request that is not told", "cache/web/store.go", "s.shareGone(s.farKey(p.Key), p.At)", ""},
