@@ -156,8 +156,9 @@ func resultOfCall(err error) string {
 	return "unavailable"
 }
 
-// purgeAPIs carries out, on what is kept of APIs, the purges of whole endpoints that are new, or dated anew by another reading
-// of the clock. The caller holds mu.
+// purgeAPIs carries out, on what is kept of APIs, the purges of whole endpoints that are new, or that another reading of the clock of
+// Redis has given another time: an earlier one, too, since a purge that was dated in the future would hide those that follow. The
+// caller holds mu.
 func (s *server) purgeAPIs(purges map[string]policy.Purge) {
 	if s.purged == nil {
 		s.purged = map[string]policy.Purge{}
@@ -168,11 +169,11 @@ func (s *server) purgeAPIs(purges map[string]policy.Purge) {
 			prefix = ""
 		}
 		before := s.purged[target]
-		if p.Hard.After(before.Hard) {
+		if !p.Hard.Equal(before.Hard) {
 			s.store.Purge(web.Purge{At: web.Heard(p.Hard), Prefix: prefix})
 			before.Hard = p.Hard
 		}
-		if p.Soft.After(before.Soft) {
+		if !p.Soft.Equal(before.Soft) {
 			s.store.Purge(web.Purge{At: web.Heard(p.Soft), Prefix: prefix, Soft: true})
 			before.Soft = p.Soft
 		}

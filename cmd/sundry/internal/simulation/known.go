@@ -15,6 +15,15 @@ func Known() []Schedule {
 			{At: 38184 * ms, Do: "purge prefix hard", On: 1, Target: "/p/"},
 			{At: 39689 * ms, Do: "burst", Target: apiPath + "3 de"},
 		}},
+		// P1: an instance that read a purge before the clock of Redis dated it in the future, and ignored the next one for the APIs.
+		{Seed: 48, Instances: 3, Clock: 133 * time.Second, Events: []Event{
+			{At: 24885 * ms, Do: "purge all hard", On: 0, Target: "*"},
+			{At: 50064 * ms, Do: "pause", On: 0, For: 7255 * ms},
+			{At: 50860 * ms, Do: "restart", On: 0},
+			{At: 67831 * ms, Do: "burst", Target: apiPath + "2 en"},
+			{At: 69054 * ms, Do: "purge all hard", On: 0, Target: "*"},
+			{At: 72634 * ms, Do: "get", On: 0, Target: apiPath + "2 en"},
+		}},
 		// E1: of instances that fetched a variant at once, each lost another variant that it had.
 		{Seed: 0, Instances: 3, Clock: -176 * time.Second, Events: []Event{
 			{At: 622 * ms, Do: "burst", Target: apiPath + "1 en"},
