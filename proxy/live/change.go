@@ -43,7 +43,7 @@ func (r *Replicator) Change(ctx context.Context, c Change) (Record, error) {
 	if err != nil {
 		return Record{}, refuse(ErrInvalid, err)
 	}
-	defer r.requestSync() // Run learns of a new expiry, and stores what is pending
+	defer r.requestSync() // Run stores what is pending
 	if err = r.storePending(ctx); err != nil {
 		r.keepPending() // before the operator is told that it is pending
 	}

@@ -55,6 +55,7 @@ func (r *Replicator) readClock(ctx context.Context) {
 		return
 	}
 	r.clockOffset.Store(int64(offset))
+	r.noteExpiry()
 	r.logClock(was, offset)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -135,3 +135,30 @@ func TestAChangeWhoseClientLeavesIsNotLate(t *testing.T) {
 		})
 	}
 }
+
+// TestSettingsExpireWhileTheStoreHangs: the end of a change does not wait for the store.
+func TestSettingsExpireWhileTheStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hangingStore{connection: &connection{sharedStore: &sharedStore{}}}
+		store.replies.Store(1 << 30)
+		r, at := newReplicator(store)
+		ctx, stop := context.WithCancel(t.Context())
+		go r.Run(ctx)
+		synctest.Wait()
+		if _, err := r.Change(ctx, ttl("1h", 10*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10*time.Second - time.Millisecond)
+		store.replies.Store(0)
+		r.requestSync()
+		if synctest.Wait(); at.last()["ip"]["ttl"] != "1h" {
+			t.Errorf("expired early: %v", at.last())
+		}
+		time.Sleep(2 * time.Millisecond)
+		if synctest.Wait(); len(at.last()) != 0 {
+			t.Errorf("did not expire: %v", at.last())
+		}
+		stop()
+		time.Sleep(2 * storeTime)
+	})
+}

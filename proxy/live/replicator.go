@@ -69,6 +69,7 @@ type Replicator struct {
 	// waiting for it ends with a context.
 	storeLock     chan struct{}
 	syncRequested chan struct{}
+	expiryChanged chan struct{} // receives a value when expiry, or its time by the clock of this instance, may have changed
 
 	mu         sync.Mutex
 	current    *Settings // in force: base with the pending changes
@@ -99,7 +100,7 @@ type Replicator struct {
 func NewReplicator(cfg ReplicatorConfig) *Replicator {
 	r := &Replicator{
 		cfg: cfg, current: &Settings{}, base: &Settings{},
-		storeLock: make(chan struct{}, 1), syncRequested: make(chan struct{}, 1),
+		storeLock: make(chan struct{}, 1), syncRequested: make(chan struct{}, 1), expiryChanged: make(chan struct{}, 1),
 		started: time.Now(), kept: pendingFile{path: cfg.PendingFile, log: cfg.Log},
 	}
 	r.metrics = newReplicatorMetrics(cfg.Registerer, r.InSync)
@@ -172,6 +173,7 @@ func (r *Replicator) purge(orders []Order) {
 func (r *Replicator) apply() error {
 	now := r.Now()
 	r.expiry = r.current.NextExpiry(now)
+	r.noteExpiry()
 	r.applyErr = r.cfg.Panics.FuncErr(panics.Settings, func() error {
 		return r.cfg.Apply(EffectiveSettings{Cache: r.current.ActiveCache(now), Breakers: r.current.HeldBreakers(now)})
 	})()
@@ -179,6 +181,14 @@ func (r *Replicator) apply() error {
 		r.metrics.sequence.Set(float64(r.ordersDone))
 	}
 	return r.applyErr
+}
+
+// noteExpiry makes revertExpired read the next expiry again.
+func (r *Replicator) noteExpiry() {
+	select {
+	case r.expiryChanged <- struct{}{}:
+	default: // it is going to
+	}
 }
 
 // replicatorMetrics show how far this instance and its store are in sync.

@@ -43,6 +43,7 @@ func (r *Replicator) Run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	watching.Go(r.cfg.Panics.Loop(ctx, panics.Settings, func(ctx context.Context) { r.cfg.Store.Watch(ctx, r.requestSync, r.lost) }))
+	watching.Go(r.cfg.Panics.Loop(ctx, panics.Settings, r.revertExpired))
 	r.cfg.Panics.Loop(ctx, panics.Settings, r.keepInSync)()
 	r.leave()
 }
@@ -50,11 +51,7 @@ func (r *Replicator) Run(ctx context.Context) {
 // keepInSync is what Run does until ctx ends.
 func (r *Replicator) keepInSync(ctx context.Context) {
 	failures, next := 0, time.Now()
-	for ctx.Err() == nil {
-		if !r.waitForSync(ctx, next) {
-			r.expire()
-			continue
-		}
+	for r.waitForSync(ctx, next) {
 		err := r.sync(ctx)
 		if ctx.Err() != nil {
 			return
@@ -129,22 +126,31 @@ func (r *Replicator) requestSync() {
 	}
 }
 
-// waitForSync waits until it is time to read the store; false when ctx ends or a
-// setting expires first.
+// waitForSync waits until it is time to read the store; false when ctx ends first.
 func (r *Replicator) waitForSync(ctx context.Context, next time.Time) bool {
-	until, expiry := next, r.nextExpiry()
-	if !expiry.IsZero() && expiry.Before(next) {
-		until = expiry
-	}
-	timer := time.NewTimer(time.Until(until))
+	timer := time.NewTimer(time.Until(next))
 	defer timer.Stop()
 	select {
-	case <-ctx.Done():
-		return false
 	case <-r.syncRequested:
-		return true
 	case <-timer.C:
-		return until.Equal(next)
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// revertExpired reverts settings that expire, until ctx ends. It does not wait for the store.
+func (r *Replicator) revertExpired(ctx context.Context) {
+	for ctx.Err() == nil {
+		var expired <-chan time.Time // of no timer: nothing expires
+		if at := r.nextExpiry(); !at.IsZero() {
+			expired = time.After(time.Until(at))
+		}
+		select {
+		case <-ctx.Done():
+		case <-r.expiryChanged:
+		case <-expired:
+			r.expire()
+		}
 	}
 }
 
