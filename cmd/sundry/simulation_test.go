@@ -112,7 +112,7 @@ func (s *simulator) try(schedule simulation.Schedule) *simulation.Report {
 	failed := report
 	short := simulation.Shrink(schedule, func(part simulation.Schedule) bool {
 		for range 3 { // what happens at the same instant has no order
-			if r := s.run(part); r.Breaks(failed) {
+			if r := s.run(part); r.Breaks(report) {
 				failed = r
 				return true
 			}

@@ -11,22 +11,23 @@ import (
 type action struct {
 	weight int                      // among all
 	fleet  bool                     // it concerns no single instance
-	fault  bool                     // it disturbs the fleet
 	draw   func(*rand.Rand, *Event) // chooses the rest of an event; nil means that there is nothing to choose
 	run    func(*fleet, Event)
 }
 
 // actions returns all kinds of events, by their names.
 func actions() map[string]action {
+	return joined(callers(), linkFaults(), redisFaults(), instanceFaults())
+}
+
+// callers returns those of clients and operators.
+func callers() map[string]action { return joined(clientActions(), operatorActions(), settingActions()) }
+
+func joined(parts ...map[string]action) map[string]action {
 	all := map[string]action{}
-	for _, part := range []map[string]action{linkFaults(), redisFaults(), instanceFaults()} {
-		for name, a := range part {
-			a.fault = true
-			all[name] = a
-		}
+	for _, part := range parts {
+		maps.Copy(all, part)
 	}
-	maps.Copy(all, clientActions())
-	maps.Copy(all, operatorActions())
 	return all
 }
 
@@ -56,11 +57,9 @@ func linkFaults() map[string]action {
 			}},
 		"cut": {weight: 2, run: func(f *fleet, e Event) { f.brief(e.On); f.instances[e.On].network.toRedis.cut() }},
 		"lose replies": {weight: 2, draw: drawCount, run: func(f *fleet, e Event) {
-			f.brief(e.On)
 			f.instances[e.On].network.toRedis.change(func(l *link) { l.loses += e.N })
 		}},
 		"lose notices": {weight: 2, draw: drawCount, run: func(f *fleet, e Event) {
-			f.lostNotice(e.On)
 			f.instances[e.On].network.toRedis.change(func(l *link) { l.drops += e.N })
 		}},
 		"repeat notices": {weight: 1, draw: drawCount, run: func(f *fleet, e Event) {

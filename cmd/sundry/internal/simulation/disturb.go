@@ -51,11 +51,19 @@ func (f *fleet) again(n int, end func(*instance)) {
 	if busy {
 		return
 	}
+	from := time.Now()
 	f.trouble(n, stopTime+startTime, "start")
 	end(i)
 	time.Sleep(awayTime)
 	f.start(i)
-	f.note(func() { i.leaving = false })
+	f.note(func() {
+		i.leaving = false
+		for at := range f.troubles {
+			if t := &f.troubles[at]; t.instance == n && t.what == "start" && t.from.Equal(from) {
+				t.to = time.Now().Add(startTime)
+			}
+		}
+	})
 }
 
 // restart stops an instance in order, and starts it again.

@@ -57,7 +57,7 @@ type fleet struct {
 	changes  []*change
 	troubles []trouble
 	failures []Failure
-	states   []state
+	states   []*state
 	ended    time.Time // when the last state was looked at
 }
 
@@ -176,6 +176,13 @@ func newFleet(s Schedule, p Program, dir string) (*fleet, error) {
 func (f *fleet) newInstance(n int, servers map[string]*listener) (*instance, error) {
 	i := &instance{number: n, dir: filepath.Join(f.dir, fmt.Sprint(n)), log: &text{}}
 	i.network = &Network{address: fmt.Sprintf("10.0.1.%d:40000", n+1), own: map[string]*listener{}, toRedis: newLink(), toWorld: newLink(), servers: servers}
+	i.network.toRedis.lost = func(notification bool) {
+		if notification {
+			f.lostNotice(n)
+		} else {
+			f.brief(n)
+		}
+	}
 	i.clients, i.admin = newClient(i.network, "127.0.0.1:8080"), newClient(i.network, "127.0.0.1:9090")
 	if err := os.Mkdir(i.dir, 0o700); err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ type link struct {
 	loses  int // the next replies, each with its connection
 	drops  int // the next notifications are lost
 	twice  int // the next notifications are delivered twice
+	// lost is called for what is lost: a reply (false) or a notification (true).
+	lost func(notification bool)
 }
 
 // faults are those of a link that last.
@@ -31,7 +33,7 @@ type faults struct {
 	there, back time.Duration
 }
 
-func newLink() *link { return &link{conns: map[*conn]struct{}{}} }
+func newLink() *link { return &link{conns: map[*conn]struct{}{}, lost: func(bool) {}} }
 
 // addr is that of one end of a connection.
 func addr(address string) net.Addr {
@@ -107,6 +109,7 @@ func (l *link) carry(c *conn, data []byte) error {
 			times = l.deliveries()
 		case l.loses > 0:
 			l.loses--
+			l.lost(false)
 			l.mu.Unlock()
 			c.cut()
 			return nil
@@ -130,6 +133,7 @@ func (l *link) deliveries() int {
 	switch {
 	case l.drops > 0:
 		l.drops--
+		l.lost(true)
 		return 0
 	case l.twice > 0:
 		l.twice--

@@ -16,6 +16,8 @@ type change struct {
 	sent, answered  time.Time
 	status          int // 0 means that no response came
 	pending         bool
+	setting         string // that it sets; "" means none
+	value           value
 }
 
 // operatorActions are those of operators.
@@ -30,13 +32,6 @@ func operatorActions() map[string]action {
 	page := func(r *rand.Rand) string { return "/p/" + pick(r, "1", "2", "3") }
 	table := map[string]action{
 		"purge key": {weight: 3, draw: func(r *rand.Rand, e *Event) { e.Target = fmt.Sprint(1 + r.IntN(4)) }, run: (*fleet).purgeKey},
-		"set ttl": {weight: 3, draw: func(r *rand.Rand, e *Event) { e.N = 2 + r.IntN(8) }, run: func(f *fleet, e Event) {
-			f.operate(e, http.MethodPut, "endpoints/own/cache", map[string]any{"set": map[string]string{"ttl": fmt.Sprintf("%ds", e.N)}})
-		}},
-		"hold breaker": {weight: 1, draw: func(r *rand.Rand, e *Event) { e.Target, e.For = pick(r, "open", "closed", "auto"), seconds(r, 10) },
-			run: func(f *fleet, e Event) {
-				f.operate(e, http.MethodPost, "upstreams/"+originAddress, map[string]any{"do": e.Target, "for": e.For.String()})
-			}},
 	}
 	for mode, weight := range map[string]int{"hard": 1, "soft": 1} {
 		table["purge own "+mode] = purge(2*weight, endpoint)
@@ -51,7 +46,7 @@ func operatorActions() map[string]action {
 // purgeKey purges the key of an id, as the list of entries names it. Without an entry there is nothing to purge.
 func (f *fleet) purgeKey(e Event) {
 	var held struct{ Entries []struct{ Key string } }
-	_ = f.instances[e.On].read("endpoints/own/entries", &held) // an instance that is not running holds nothing
+	f.ask(f.instances[e.On], "endpoints/own/entries", &held) // an instance that is not running holds nothing
 	for _, entry := range held.Entries {
 		if strings.HasSuffix(entry.Key, ":"+e.Target+"|") {
 			f.operate(e, http.MethodPost, "purge", map[string]any{"endpoint": "own", "key": entry.Key})
@@ -105,11 +100,14 @@ func (c *change) unsafe() bool { return c.event.Do == "unsafe" }
 func (c *change) isSoft() bool { return c.unsafe() || strings.HasSuffix(c.event.Do, " soft") }
 
 // operate sends a request to the admin API of an instance, and notes the response.
-func (f *fleet) operate(e Event, method, path string, body any) {
+func (f *fleet) operate(e Event, method, path string, body any) *change {
 	i := f.instances[e.On]
 	c := &change{instance: e.On, start: i.starts, event: e, sent: time.Now()}
 	f.note(func() { f.changes = append(f.changes, c) })
-	text, _ := json.Marshal(body) // of maps and texts
+	var text []byte
+	if body != nil {
+		text, _ = json.Marshal(body) // of maps and texts
+	}
 	got, err := i.admin.send(method, adminURL+path, http.Header{"Content-Type": {"application/json"}}, text)
 	f.note(func() {
 		if c.answered = time.Now(); err != nil {
@@ -120,6 +118,7 @@ func (f *fleet) operate(e Event, method, path string, body any) {
 			f.fail(c.answered, "O1", "%s: %d %s", e, got.status, got.body)
 		}
 	})
+	return c
 }
 
 // adminURL is where the admin API of each instance is, in its network.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -113,6 +114,9 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // isAPI reports whether a path is that of the API, not of a source.
 func isAPI(path string) bool { return len(path) > 3 && path[:3] == "/p/" }
+
+// isRated reports whether a target is one of the endpoint whose source has a rate.
+func isRated(target string) bool { return strings.HasPrefix(target, "/rated") }
 
 // answer writes the response of a load.
 func answer(w http.ResponseWriter, r *http.Request, l *load, b behaviour) {

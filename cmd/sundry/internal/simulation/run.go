@@ -31,6 +31,7 @@ func Run(s Schedule, p Program, dir string) (*Report, error) {
 	f.calm()
 	f.ended = time.Now()
 	f.look()
+	f.pending.Wait()
 	f.finish()
 	return f.report(), nil
 }
