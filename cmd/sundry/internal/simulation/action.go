@@ -113,9 +113,10 @@ func redisFaults() map[string]action {
 // instanceFaults are those of instances, and of the origin.
 func instanceFaults() map[string]action {
 	return map[string]action{
-		"restart": {weight: 2, run: func(f *fleet, e Event) { f.restart(e.On) }},
-		"kill":    {weight: 2, run: func(f *fleet, e Event) { f.kill(e.On) }},
-		"pause":   {weight: 1, draw: func(r *rand.Rand, e *Event) { e.For = seconds(r, 8) }, run: (*fleet).pause},
+		"start alone": {weight: 2, draw: func(r *rand.Rand, e *Event) { e.For = startTime + seconds(r, 6) }, run: (*fleet).startAlone},
+		"restart":     {weight: 2, run: func(f *fleet, e Event) { f.restart(e.On) }},
+		"kill":        {weight: 2, run: func(f *fleet, e Event) { f.kill(e.On) }},
+		"pause":       {weight: 1, draw: func(r *rand.Rand, e *Event) { e.For = seconds(r, 8) }, run: (*fleet).pause},
 		"origin down": {weight: 1, fleet: true, draw: drawFault, run: func(f *fleet, e Event) {
 			f.origin.setDown(true)
 			time.AfterFunc(e.For, func() { f.origin.setDown(false) })

@@ -74,6 +74,17 @@ func (f *fleet) restart(n int) {
 	})
 }
 
+// startAlone restarts an instance while it cannot reach Redis. When it can again, clients request all.
+func (f *fleet) startAlone(e Event) {
+	healed := time.Now().Add(e.For)
+	f.linkFault(e, faults{refused: true})
+	f.restart(e.On)
+	time.Sleep(time.Until(healed))
+	for _, target := range targets() {
+		f.pending.Go(func() { f.get(e.On, target) })
+	}
+}
+
 // awaitEnd waits until the program of an instance has ended.
 func (f *fleet) awaitEnd(i *instance, killed bool) {
 	select {
