@@ -125,7 +125,7 @@ name: %s
 group: lookups
 summary: {en: One., zh: 一个接口。}
 params: [{name: id, type: int, min: 1, max: 9, default: "1", example: "1"}]
-cache: {class: keyed, ttl: 20s, grace: 10s, stale_if_error: 1m, negative: 2s, soft_timeout: 300ms, fill_timeout: 5s}
+cache: {class: keyed, ttl: ` + firstTTL + `, grace: 10s, stale_if_error: 1m, negative: 2s, soft_timeout: 300ms, fill_timeout: 5s}
 forms: [{name: json, json: .}]
 rules: [{name: gone, status: [404], is: negative}]
 sources: [{name: up, timeout: 3s, judge: [gone], http: {url: "http://` + originAddress + `%s", query: {id: "{id}"}}, map: "if .load then {id, load} else error end"%s}]

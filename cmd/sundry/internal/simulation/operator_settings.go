@@ -24,7 +24,7 @@ type value struct {
 
 // Values from before any change.
 const (
-	firstTTL = "20s"
+	firstTTL = "40s"
 	released = "auto"
 )
 
@@ -55,7 +55,7 @@ func firstValue(setting string) string {
 // settingActions are changes of settings, and looks at what is in force.
 func settingActions() map[string]action {
 	return map[string]action{
-		"set ttl": {weight: 3, draw: func(r *rand.Rand, e *Event) { e.N = 2 + r.IntN(8) }, run: func(f *fleet, e Event) {
+		"set ttl": {weight: 3, draw: func(r *rand.Rand, e *Event) { e.N = pick(r, 2+r.IntN(8), 10+r.IntN(50)) }, run: func(f *fleet, e Event) {
 			set := fmt.Sprintf("%ds", e.N)
 			f.operate(e, http.MethodPut, "endpoints/own/cache", map[string]any{"set": map[string]string{"ttl": set}}).sets(ttlSetting, value{text: set})
 		}},
