@@ -190,7 +190,7 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 		return s.unpurged(key, v)
 	}
 	o.client = request.Client
-	v = s.found(key, s.ofGeneration(key, v, o), o, known)
+	v = s.found(key, s.ofGeneration(key, v, o, known.outage), o, known)
 	if !request.Selects(o) && o.selecting != "" {
 		variant, other := s.look(ctx, key, s.variantKey(key, o.generation, request.keyOf(o.Names)), rules, now)
 		switch {
@@ -209,7 +209,7 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 func (s *Store) confirm(ctx context.Context, key string, selected, found *Object, known knowledge) {
 	doubtful := selected.doubtful(known.outage)
 	switch {
-	case found != nil && found.generation != selected.generation: // see ofGeneration
+	case found != nil && found.generation != selected.generation && selected.verified.Load() != known.outage: // see ofGeneration
 		return
 	case doubtful && !s.learnGroups(ctx, key, selected):
 		return
@@ -243,13 +243,23 @@ func (s *Store) unpurged(key string, v Variants) Variants {
 	})
 }
 
-// ofGeneration are the variants but for those from before the URI was purged, as it was where another instance has an object of another
-// generation.
-func (s *Store) ofGeneration(key string, v Variants, o *Object) Variants {
-	if !slices.ContainsFunc(v, func(old *Object) bool { return old.generation != o.generation }) {
+// ofGeneration returns the variants but for those that may be from before a purge of the URI: the object of another instance is of another
+// generation, and an outage, in which the purge was missed, came after them. Without one, instances that began at once are of different
+// generations.
+func (s *Store) ofGeneration(key string, v Variants, o *Object, outage int64) Variants {
+	var last time.Time
+	for _, old := range v {
+		if old.generation != o.generation && old.verified.Load() != outage && old.Requested.After(last) {
+			last = old.Requested
+		}
+	}
+	if latest := o.Requested.Add(-time.Millisecond); last.After(latest) {
+		last = latest
+	}
+	if last.IsZero() {
 		return v
 	}
-	s.gone(key, o.Requested.Add(-time.Millisecond))
+	s.gone(key, last)
 	return s.unpurged(key, v)
 }
 

@@ -149,13 +149,18 @@ func (s *invalidationStory) tells(after int, notified ...*member) {
 // returns ends the time that an instance was cut off.
 func (s *invalidationStory) returns(m *member) {
 	s.Helper()
+	s.writesWhatItHolds(m)
+	m.Missed()
+}
+
+func (s *invalidationStory) writesWhatItHolds(m *member) {
+	s.Helper()
 	m.cut = false
 	for _, write := range m.held {
 		write()
 		s.settle(m)
 	}
 	m.held = nil
-	m.Missed()
 }
 
 // find returns the body that an instance has for a request; "" means that it would ask the origin.
@@ -392,8 +397,29 @@ func TestAllThatRedisHasForgottenIsDropped(t *testing.T) {
 func TestAVariantThatAnotherOneSupersedesIsKept(t *testing.T) {
 	before := variant(0, "fr")
 	before.generation = 1
-	before.verified.Store(superseded)
+	before.told.Store(superseded)
 	if got := variant(2, "de").In(Variants{before}).generation; got != 1 {
 		t.Errorf("generation %d, want that of the other variant", got)
+	}
+}
+
+// TestVariantsOfInstancesThatBeganAtOnceAreKept: after an invalidation each of two instances stores a variant without having seen the
+// other one, and then hears of a newer one.
+func TestVariantsOfInstancesThatBeganAtOnceAreKept(t *testing.T) {
+	s := newInvalidationStory(t, memoryOfKeys/2)
+	s.purges(s.a, 10, s.b, s.c)
+	for _, m := range []*member{s.a, s.b} {
+		m.missedAt.Store(s.at(11).UnixNano())
+	}
+	s.a.cut = true
+	s.stores(s.a, 20, "fr")
+	s.stores(s.b, 20, "en")
+	s.writesWhatItHolds(s.a)
+	s.stores(s.b, 30, "de")
+	s.a.Replaced(s.a.farKey(storyKey), s.at(30))
+	for value, want := range map[string]string{"fr": "fr 20", "de": "de 30"} {
+		if got := s.find(s.a, value); got != want {
+			t.Errorf("%q for %s, want %q", got, value, want)
+		}
 	}
 }

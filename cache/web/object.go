@@ -36,9 +36,11 @@ type Object struct {
 	origin string // see Rules
 	// generation is that of its URI, see Far; 0: it has none yet.
 	generation uint64
-	// verified is the outage of which it is known that nothing newer came in it, see Missed; or doubted, or superseded:
-	// there is something newer.
+	// verified is the last outage of which it is known that nothing newer came in it, see Missed.
 	verified atomic.Int64
+	// told is what another instance has told of it since: 0 means nothing, doubted that there may be something newer, superseded that
+	// there is.
+	told atomic.Int32
 	// inGroups is the number of changes of groupPurges that are known not to concern the response.
 	inGroups atomic.Int64
 	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.

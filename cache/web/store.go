@@ -32,6 +32,7 @@ type Store struct {
 	digestKey atomic.Pointer[[KeyBytes]byte]
 
 	doubt    atomic.Int64        // how many outages there were in which replacements may have been missed
+	missedAt atomic.Int64        // when the last one ended, in Unix nanoseconds
 	replaced [locks]atomic.Int64 // how many it was told of, by key
 
 	mu   sync.Mutex
@@ -124,6 +125,7 @@ func (s *Store) Get(key string) Variants {
 // asked for, or there is a variant of the same selection that was asked for later. It reports whether it did.
 func (s *Store) Put(key string, o *Object) bool {
 	o = o.ForAll()
+	s.missedNothing(o)
 	if s.mayBePurged(key, o) || !s.put(key, o, 0) {
 		return false
 	}

@@ -29,9 +29,10 @@ func (s *Store) knowledge(key string) knowledge {
 
 // note notes that an object is the newest as far as the look tells. What was told since may be of a newer one.
 func (k knowledge) note(o *Object) {
+	o.told.Store(0)
 	o.verified.Store(k.outage)
 	if k.now.Load() != k.replaced {
-		o.verified.Store(doubted)
+		o.told.Store(doubted)
 	}
 }
 
@@ -61,7 +62,7 @@ func (s *Store) goneBefore(key string, purged, created, now time.Time) time.Time
 func (s *Store) dropSuperseded(key string, v Variants) bool {
 	var last time.Time
 	for _, o := range v {
-		if o.verified.Load() == superseded && o.Requested.After(last) {
+		if o.told.Load() == superseded && o.Requested.After(last) {
 			last = o.Requested
 		}
 	}
@@ -71,10 +72,10 @@ func (s *Store) dropSuperseded(key string, v Variants) bool {
 	return !last.IsZero()
 }
 
-// What an object is in the place of the outage up to which it is the newest.
+// What an instance has told of an object.
 const (
-	doubted    = -1
-	superseded = -2
+	doubted    = 1
+	superseded = 2
 )
 
 // Replaced is to be called for each value that an instance has written in the place of another one, this one's too: what is
@@ -88,9 +89,9 @@ func (s *Store) Replaced(farKey string, created time.Time) {
 	for _, o := range s.Get(key) {
 		switch {
 		case o.Requested.Before(created.Add(-ClockSkew)):
-			o.verified.Store(superseded)
+			o.told.Store(superseded)
 		case o.Requested.Before(created.Add(ClockSkew)): // it may be the one that was written
-			o.verified.Store(doubted)
+			o.told.Store(doubted)
 		}
 	}
 }
@@ -111,20 +112,34 @@ func (s *Store) Marked(farKey string, at time.Time) {
 }
 
 // Missed is to be called when it may not have been told of some that were replaced until now.
-func (s *Store) Missed() { s.doubt.Add(1) }
+func (s *Store) Missed() {
+	s.missedAt.Store(time.Now().UnixNano())
+	s.doubt.Add(1)
+}
+
+// missedNothing notes that no outage was since an object was requested. It has yet to be looked up once: another instance may have
+// requested it at the same time.
+func (s *Store) missedNothing(o *Object) {
+	if outage := s.doubt.Load(); o.Requested.UnixNano() > s.missedAt.Load() {
+		o.told.Store(doubted)
+		o.verified.Store(outage)
+	}
+}
 
 // Lost is to be called for a value created then that Redis may lack.
 func (s *Store) Lost(farKey string, created time.Time) {
 	key, _ := strings.CutPrefix(farKey, s.Name+":")
 	for _, o := range s.Get(key) {
 		if o.Requested.Sub(created).Abs() < ClockSkew {
-			o.verified.Store(doubted)
+			o.told.Store(doubted)
 		}
 	}
 }
 
 // doubtful reports whether the object may have been replaced, as far as is known up to this outage.
-func (o *Object) doubtful(outage int64) bool { return o.verified.Load() != outage }
+func (o *Object) doubtful(outage int64) bool {
+	return o.verified.Load() != outage || o.told.Load() != 0
+}
 
 // requestedAfter returns the variants that were requested after a time.
 func (v Variants) requestedAfter(t time.Time) Variants {
