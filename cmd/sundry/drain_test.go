@@ -407,3 +407,26 @@ func TestDrain(t *testing.T) {
 		t.Error("a stopped server answers")
 	}
 }
+
+// TestADrainingInstanceKeepsUpWithOperators: it still answers clients, so that what operators have set for a time ends then.
+func TestADrainingInstanceKeepsUpWithOperators(t *testing.T) {
+	t.Parallel()
+	u := newUpstream(t)
+	p := serveWith(t, map[string]string{"SUNDRY_DRAIN_DELAY": "4s"}, "--catalog", catalogDir(t, u, "ttl: 1h"))
+	host := strings.TrimPrefix(u.URL, "http://")
+	held := func() any {
+		for _, h := range p.mustAsk(http.MethodGet, "upstreams", "")["hosts"].([]any) {
+			if h := h.(map[string]any); h["name"] == host {
+				return h["force"]
+			}
+		}
+		return nil
+	}
+	p.mustAsk(http.MethodPost, "upstreams/"+host, `{"do":"closed","for":"1s"}`)
+	if was := held(); was != "closed" {
+		t.Fatalf("held %v", was)
+	}
+	p.stop()
+	waittest.Until(t, "the end of the hold", func() bool { return held() == "auto" })
+	p.end()
+}

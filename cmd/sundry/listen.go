@@ -52,6 +52,9 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	adminServer.WriteTimeout = 2 * time.Minute // a CPU profile is long
 	var loops sync.WaitGroup
 	defer loops.Wait() // behind cancel, also after a panic
+	lives, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(s.process.urgent, end)()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
@@ -78,7 +81,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	if s.plain != nil {
 		group.Go(s.panics.FuncErr(panics.Listener, s.plain.run))
 	}
-	s.begin(ctx, &loops)
+	s.begin(ctx, lives, &loops)
 	s.front.SetReady(true)
 	serving = true
 	pages := s.addresses(s.listener.Addr(), private.Addr())
@@ -95,8 +98,9 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	return group.Wait()
 }
 
-// begin starts what goes on beside requests until ctx ends.
-func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
+// begin starts what goes on beside requests until ctx ends. The exchange of settings goes on until lives ends, after the drain: requests
+// are answered until then.
+func (s *server) begin(ctx, lives context.Context, loops *sync.WaitGroup) {
 	watching := make(chan struct{})
 	watches := sync.OnceFunc(func() { close(watching) })
 	loops.Go(s.panics.Loop(ctx, panics.Reload, func(ctx context.Context) {
@@ -108,7 +112,7 @@ func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 	case <-ctx.Done():
 	}
 	s.obtainCertificates(ctx, loops)
-	loops.Go(s.panics.Loop(ctx, panics.Settings, s.replicator.Run))
+	loops.Go(s.panics.Loop(lives, panics.Settings, s.replicator.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Autopilot, s.autopilot.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Rates, s.front.ShareRates))
 	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepHistory))

@@ -35,6 +35,11 @@ func mutations() []mutation {
 		{"an unsafe request that is not told", "cache/web/store.go", "s.shareGone(s.farKey(p.Key), p.At)", ""},
 		{"reads of Redis without a budget", "cache/far/far.go", "c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)", "c.Timeout = cmp.Or(c.Timeout, 4*time.Second)"},
 		{"a change that waits for a Redis that hangs", "proxy/live/change.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
+		{"a write that forgets an invalidation", "cache/far/script.go", "if mark then marked = created elseif marked > 0 then value = telling(value, marked, 16) end", "if mark then marked = created end"},
+		{"a write that met something newer and does not tell", "cache/far/writer.go", "if !o.newer.IsZero() {", "if false {"},
+		{"a write that was given up and is forgotten", "cache/far/losses.go", "if j.kind != writing {", "if true {"},
+		{"a lease that outlives its instance", "cache/far/lease.go", "leaseLife = time.Second", "leaseLife = 20 * time.Second"},
+		{"a generation that is dropped without an outage", "cache/web/far.go", "old.generation != o.generation && old.verified.Load() != outage && old", "old.generation != o.generation && old"},
 		{"a goroutine that remains", "cache/far/far.go", "return errors.Join(t.client.Close(), t.sharedValues.Close())", "go func() { select {} }()\n\treturn errors.Join(t.client.Close(), t.sharedValues.Close())"},
 	}
 }
@@ -50,7 +55,7 @@ func TestSimulationFindsMutations(t *testing.T) {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {
-			run := exec.CommandContext(t.Context(), m.build(t), "-test.run=^TestSimulation$", "-test.v")
+			run := exec.CommandContext(t.Context(), m.build(t), "-test.run=^(TestKnownSchedules|TestSimulation)$", "-test.v")
 			run.Env = append(os.Environ(), simulateVariable+"=200", simulateFirstVariable+"=1")
 			out, err := run.CombinedOutput()
 			if err == nil {

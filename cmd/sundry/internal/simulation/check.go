@@ -300,15 +300,10 @@ func (f *fleet) usable(q *request) *request {
 }
 
 // mayBePurged reports whether a hard purge or an unsafe request concerns what began at a time, until another time. Readings of the clock
-// of Redis differ, so that one of just before may concern it, too. For a while after one, variants of an API displace one another that
-// different instances have requested.
+// of Redis differ, so that one of just before may concern it, too.
 func (f *fleet) mayBePurged(target string, from, to time.Time) bool {
-	before := time.Second
-	if !isEndpoint(target) {
-		before = time.Minute
-	}
 	for _, c := range f.changes {
-		if c.hits(target) && (!c.isSoft() || c.unsafe()) && c.sent.Before(to) && c.answered.Add(before).After(from) {
+		if c.hits(target) && (!c.isSoft() || c.unsafe()) && c.sent.Before(to) && c.answered.Add(time.Second).After(from) {
 			return true
 		}
 	}

@@ -69,5 +69,18 @@ func Known() []Schedule {
 			{At: 38707 * ms, Do: "get", On: 1, Target: endpointPath + "3"},
 			{At: 38924 * ms, Do: "purge own hard", On: 1, Target: "own"},
 		}},
+		// E1: of instances that fetched variants at once after a purge, one lost its variant when it heard of another one's.
+		{Seed: 192, Instances: 3, Clock: -24 * time.Second, Events: []Event{
+			{At: 2836 * ms, Do: "start alone", On: 2, For: 6279 * ms},
+			{At: 7986 * ms, Do: "get", On: 1, Target: apiPath + "1 en"},
+			{At: 32753 * ms, Do: "get", On: 1, Target: apiPath + "1 en"},
+			{At: 38168 * ms, Do: "get", On: 0, Target: apiPath + "1 en"},
+			{At: 48382 * ms, Do: "get", On: 2, Target: apiPath + "1 en"},
+			{At: 52735 * ms, Do: "purge prefix hard", On: 2, Target: "/p/"},
+			{At: 54013 * ms, Do: "get", On: 1, Target: apiPath + "1 en"},
+			{At: 56946 * ms, Do: "burst", Target: apiPath + "1 en"},
+			{At: 61065 * ms, Do: "get", On: 1, Target: apiPath + "1 de"},
+			{At: 66833 * ms, Do: "burst", Target: apiPath + "1 en"},
+		}},
 	}
 }
