@@ -226,6 +226,8 @@ func (s *Store) purgeKey(key string, p *Purge) (n int) {
 func (o *Object) staleFrom(at time.Time) *Object {
 	next := o.clone()
 	next.Lifetime = min(o.Lifetime, at.Sub(o.Born))
+	next.verified.Store(o.verified.Load())
+	next.told.Store(o.told.Load())
 	return next
 }
 

@@ -36,9 +36,7 @@ func mutations() []mutation {
 		{"reads of Redis without a budget", "cache/far/far.go", "c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)", "c.Timeout = cmp.Or(c.Timeout, 4*time.Second)"},
 		{"a change that waits for a Redis that hangs", "proxy/live/change.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
 		{"a write that forgets an invalidation", "cache/far/script.go", "if mark then marked = created elseif marked > 0 then value = telling(value, marked, 16) end", "if mark then marked = created end"},
-		{"a write that met something newer and does not tell", "cache/far/writer.go", "if !o.newer.IsZero() {", "if false {"},
 		{"a write that was given up and is forgotten", "cache/far/losses.go", "if j.kind != writing {", "if true {"},
-		{"a lease that outlives its instance", "cache/far/lease.go", "leaseLife = time.Second", "leaseLife = 20 * time.Second"},
 		{"a generation that is dropped without an outage", "cache/web/far.go", "old.generation != o.generation && old.verified.Load() != outage && old", "old.generation != o.generation && old"},
 		{"a goroutine that remains", "cache/far/far.go", "return errors.Join(t.client.Close(), t.sharedValues.Close())", "go func() { select {} }()\n\treturn errors.Join(t.client.Close(), t.sharedValues.Close())"},
 	}

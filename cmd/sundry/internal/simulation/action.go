@@ -40,6 +40,7 @@ func clientActions() map[string]action {
 		"burst": {weight: 12, fleet: true, draw: drawTarget, run: (*fleet).burst},
 		"get rated": {weight: 12, draw: func(r *rand.Rand, e *Event) { e.Target = fmt.Sprintf("%s%d", ratedPath, 1+r.IntN(9)) },
 			run: func(f *fleet, e Event) { f.get(e.On, e.Target) }},
+		"purge in a load": {weight: 3, draw: func(r *rand.Rand, e *Event) { drawTarget(r, e); e.N = 1 + r.IntN(60) }, run: (*fleet).purgeInLoad},
 		"unsafe": {weight: 4, draw: func(r *rand.Rand, e *Event) { e.Target = apiPath + pick(r, "1", "2", "3") },
 			run: (*fleet).unsafe},
 	}
@@ -113,10 +114,11 @@ func redisFaults() map[string]action {
 // instanceFaults are those of instances, and of the origin.
 func instanceFaults() map[string]action {
 	return map[string]action{
-		"start alone": {weight: 2, draw: func(r *rand.Rand, e *Event) { e.For = startTime + seconds(r, 6) }, run: (*fleet).startAlone},
-		"restart":     {weight: 2, run: func(f *fleet, e Event) { f.restart(e.On) }},
-		"kill":        {weight: 2, run: func(f *fleet, e Event) { f.kill(e.On) }},
-		"pause":       {weight: 1, draw: func(r *rand.Rand, e *Event) { e.For = seconds(r, 8) }, run: (*fleet).pause},
+		"unsafe alone": {weight: 2, draw: func(r *rand.Rand, e *Event) { e.Target, e.For = apiPath+pick(r, "1", "2", "3"), seconds(r, 6) }, run: (*fleet).unsafeAlone},
+		"start alone":  {weight: 2, draw: func(r *rand.Rand, e *Event) { e.For = startTime + seconds(r, 6) }, run: (*fleet).startAlone},
+		"restart":      {weight: 2, run: func(f *fleet, e Event) { f.restart(e.On) }},
+		"kill":         {weight: 2, run: func(f *fleet, e Event) { f.kill(e.On) }},
+		"pause":        {weight: 1, draw: func(r *rand.Rand, e *Event) { e.For = seconds(r, 8) }, run: (*fleet).pause},
 		"origin down": {weight: 1, fleet: true, draw: drawFault, run: func(f *fleet, e Event) {
 			f.origin.setDown(true)
 			time.AfterFunc(e.For, func() { f.origin.setDown(false) })

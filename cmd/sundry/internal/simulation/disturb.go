@@ -85,6 +85,22 @@ func (f *fleet) startAlone(e Event) {
 	}
 }
 
+// unsafeAlone sends an unsafe request to the only instance that can reach Redis. The others, of which each is cut off for a longer time
+// than the one before, are asked for the variants meanwhile, and all are when they are back.
+func (f *fleet) unsafeAlone(e Event) {
+	for n := range f.instances {
+		if n != e.On {
+			f.linkFault(Event{On: n, For: e.For + time.Duration(n)*time.Second}, faults{refused: true})
+		}
+	}
+	f.unsafe(Event{At: e.At, On: e.On, Do: "unsafe", Target: e.Target})
+	back := time.Now().Add(e.For)
+	for _, lang := range []string{" de", " en"} {
+		f.burst(Event{Target: e.Target + lang})
+		time.Sleep(time.Until(back.Add(inTouchTime + time.Second)))
+	}
+}
+
 // awaitEnd waits until the program of an instance has ended.
 func (f *fleet) awaitEnd(i *instance, killed bool) {
 	select {

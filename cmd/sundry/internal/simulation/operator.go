@@ -54,6 +54,17 @@ func (f *fleet) purgeKey(e Event) {
 	}
 }
 
+// purgeInLoad purges hard, a number of milliseconds after a request for a target, what the target is of.
+func (f *fleet) purgeInLoad(e Event) {
+	f.pending.Go(func() { f.get(e.On, e.Target) })
+	time.Sleep(time.Duration(e.N) * time.Millisecond)
+	purge := Event{At: e.At, On: e.On, Do: "purge own hard", Target: "own"}
+	if page, ok := strings.CutPrefix(e.Target, apiPath); ok {
+		purge.Do, purge.Target = "purge url hard", "/p/"+page[:1]
+	}
+	f.operate(purge, http.MethodPost, "purge", purgeBody(purge))
+}
+
 // purgeBody is what the admin API takes for a purge.
 func purgeBody(e Event) map[string]any {
 	words := strings.Fields(e.Do) // purge, of what, and the mode
