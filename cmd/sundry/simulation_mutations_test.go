@@ -35,7 +35,6 @@ func mutations() []mutation {
 		{"an unsafe request that is not told", "cache/web/store.go", "s.shareGone(s.farKey(p.Key), p.At)", ""},
 		{"reads of Redis without a budget", "cache/far/far.go", "c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)", "c.Timeout = cmp.Or(c.Timeout, 4*time.Second)"},
 		{"a change that waits for a Redis that hangs", "proxy/live/change.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
-		{"a write that forgets an invalidation", "cache/far/script.go", "if mark then marked = created elseif marked > 0 then value = telling(value, marked, 16) end", "if mark then marked = created end"},
 		{"a write that was given up and is forgotten", "cache/far/losses.go", "if j.kind != writing {", "if true {"},
 		{"a generation that is dropped without an outage", "cache/web/far.go", "old.generation != o.generation && old.verified.Load() != outage && old", "old.generation != o.generation && old"},
 		{"a goroutine that remains", "cache/far/far.go", "return errors.Join(t.client.Close(), t.sharedValues.Close())", "go func() { select {} }()\n\treturn errors.Join(t.client.Close(), t.sharedValues.Close())"},
