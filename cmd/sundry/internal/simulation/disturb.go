@@ -85,28 +85,20 @@ func (f *fleet) startAlone(e Event) {
 	}
 }
 
-// unsafeAlone sends an unsafe request to the only instance that can reach Redis, after all have stored a variant of its target. The others, of
-// which each is cut off for a longer time than the one before, are asked for another variant, and all for the first one when they are back.
+// unsafeAlone sends an unsafe request to the only instance that can reach Redis. The others, of which each is cut off for a longer time
+// than the one before, are asked for the variants meanwhile, and all are when they are back.
 func (f *fleet) unsafeAlone(e Event) {
-	first := Event{Target: e.Target + " en"}
-	f.get(e.On, first.Target)
-	time.Sleep(softTimeout)
-	f.burst(first)
-	time.Sleep(softTimeout)
 	for n := range f.instances {
 		if n != e.On {
 			f.linkFault(Event{On: n, For: e.For + time.Duration(n)*time.Second}, faults{refused: true})
 		}
 	}
-	back := time.Now().Add(e.For + time.Duration(len(f.instances))*time.Second)
 	f.unsafe(Event{At: e.At, On: e.On, Do: "unsafe", Target: e.Target})
-	for n := range f.instances {
-		if n != e.On {
-			f.pending.Go(func() { f.get(n, e.Target+" de") })
-		}
+	back := time.Now().Add(e.For)
+	for _, lang := range []string{" de", " en"} {
+		f.burst(Event{Target: e.Target + lang})
+		time.Sleep(time.Until(back.Add(inTouchTime + time.Second)))
 	}
-	time.Sleep(time.Until(back.Add(inTouchTime)))
-	f.burst(first)
 }
 
 // awaitEnd waits until the program of an instance has ended.
