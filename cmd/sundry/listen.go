@@ -54,7 +54,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	defer loops.Wait() // behind cancel, also after a panic
 	lives, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	defer context.AfterFunc(s.process.urgent, end)()
+	defer context.AfterFunc(s.process.urgent, s.panics.Func(panics.Stop, end))()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
