@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -12,12 +11,13 @@ import (
 )
 
 // Redis may lack what this instance has: the write of an entry was given up, or Redis was emptied while the connections
-// to it lasted. Both are reported when Redis takes writes again, by whoever reads its clock every few seconds.
+// to it lasted. Both are reported when Redis takes writes again, after its clock was read for a shared value.
 
 const (
-	// storeKey holds a random text that is written where there is none: another text means that Redis was emptied.
-	storeKey = keyPrefix + "store"
-	// storeLength is the most that is read of it, in bytes: anybody may have written it.
+	// storeName is the name of a key beside a shared value. It holds a random text that is written only if there is none: another text
+	// means that Redis was emptied.
+	storeName = "store"
+	// storeLength is the most that is read of the text, in bytes: anybody may have written it.
 	storeLength = 64
 	// mostLost is how many writes that were given up are remembered one by one.
 	mostLost = 4096
@@ -47,14 +47,11 @@ func (l *losses) add(j *job) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case len(l.keys) >= mostLost:
-		l.addAll()
-	case l.keys == nil:
+	if l.keys == nil {
 		l.keys = map[string]time.Time{}
-		fallthrough
-	default:
-		l.keys[j.cacheKey] = j.created
+	}
+	if l.keys[j.cacheKey] = j.created; len(l.keys) > mostLost {
+		l.addAll()
 	}
 }
 
@@ -74,7 +71,7 @@ func (l *losses) takesWrites(store string) {
 	if l.store != "" && l.store != store {
 		l.addAll()
 	}
-	report, keys, all := l.report, maps.Clone(l.keys), l.all
+	report, keys, all := l.report, l.keys, l.all
 	l.store, l.keys, l.all = store, nil, false
 	l.mu.Unlock()
 	if report == nil {
@@ -88,15 +85,14 @@ func (l *losses) takesWrites(store string) {
 	}
 }
 
-// readClock reads the clock of Redis, and finds out whether Redis has lost anything.
-func (v *SharedValue) readClock(ctx context.Context) (time.Time, error) {
-	p := v.tier.sharedValues.Pipeline()
-	now := p.Time(ctx)
-	written := p.SetArgs(ctx, storeKey, rand.Text(), redis.SetArgs{Mode: "NX"})
-	store := p.GetRange(ctx, storeKey, 0, storeLength-1)
+// findLosses asks the node of the value whether Redis takes writes and was emptied, and reports what is lost. An error is ignored: it is
+// asked again.
+func (v *SharedValue) findLosses(ctx context.Context) {
+	p, key := v.tier.sharedValues.Pipeline(), v.sibling(storeName)
+	written := p.SetArgs(ctx, key, rand.Text(), redis.SetArgs{Mode: "NX"})
+	store := p.GetRange(ctx, key, 0, storeLength-1)
 	_, _ = p.Exec(ctx) // each reply has its error
 	if err := written.Err(); (err == nil || errors.Is(err, redis.Nil)) && store.Val() != "" {
 		v.tier.losses.takesWrites(store.Val())
 	}
-	return now.Result()
 }

@@ -69,6 +69,7 @@ func TestWritesThatWereGivenUpAreReported(t *testing.T) {
 func TestAStrangersTextIsNoLoss(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), unhurried)
+	storeKey := tier.SharedValue("settings").sibling(storeName)
 	for _, command := range []string{"SETRANGE " + storeKey + " 1000000 x", "PING", "DEL " + storeKey, "DEL " + storeKey + "\r\nLPUSH " + storeKey + " x"} {
 		server.Must(command)
 		reported(t, tier)

@@ -94,11 +94,9 @@ func (f *fleet) unsafeAlone(e Event) {
 		}
 	}
 	f.unsafe(Event{At: e.At, On: e.On, Do: "unsafe", Target: e.Target})
-	back := time.Now().Add(e.For)
-	for _, lang := range []string{" de", " en"} {
-		f.burst(Event{Target: e.Target + lang})
-		time.Sleep(time.Until(back.Add(inTouchTime + time.Second)))
-	}
+	f.burst(Event{Target: e.Target + " de"})
+	time.Sleep(e.For + inTouchTime + time.Second)
+	f.burst(Event{Target: e.Target + " en"})
 }
 
 // awaitEnd waits until the program of an instance has ended.
