@@ -14,7 +14,7 @@ import (
 // there is.
 
 // maxSkew is how far the clock of this instance may be from that of the store before an
-// operator is told.
+// operator is told, and orders that were carried out here are carried out again, dated anew.
 const maxSkew = time.Second
 
 // Now is the time by the store's clock.
@@ -61,8 +61,19 @@ func (r *Replicator) readClock(ctx context.Context) {
 	defer r.mu.Unlock()
 	r.datePending()
 	if r.loaded || len(r.pending) > 0 {
-		r.purge(nil)
+		r.purge(r.dropsToRepeat(offset))
 	}
+}
+
+// dropsToRepeat returns the drops that are known, where they were carried out as of times that are wrong by this offset. The
+// caller holds mu.
+func (r *Replicator) dropsToRepeat(offset time.Duration) []Order {
+	if (offset - r.ordersOffset).Abs() <= maxSkew {
+		return nil
+	}
+	r.ordersOffset = offset
+	drops, _ := r.base.DueOrders(0, true) // pending ones were dated by the clock of this instance
+	return drops
 }
 
 func (r *Replicator) logClock(was, offset time.Duration) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -154,6 +155,39 @@ func TestAClockThatIsSet(t *testing.T) {
 		store.ahead = time.Hour // as this one was set back
 		if err := three.FirstSync(f.ctx); err != nil || !applied.purges()["ip"].Hard.Equal(at.Add(-time.Hour)) {
 			t.Errorf("%v: %+v, want %v", err, applied.purges(), at.Add(-time.Hour))
+		}
+	})
+}
+
+// TestOrdersAreDatedAnew where the clock was not known when they were carried out, or was set since. An instance that does not know the
+// clock is not in sync.
+func TestOrdersAreDatedAnew(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		store := &otherClock{connection: &connection{sharedStore: f.connOne.sharedStore}, err: errAway}
+		f.change(Change{Do: DoDrop, Target: "ip", Key: "ip:k"})
+		at, ran := f.one.Settings().Orders[0].At, []time.Time(nil)
+		three, applied := newReplicator(store)
+		if err := three.FirstSync(f.ctx); err != nil || len(applied.orders()) != 1 || three.InSync() {
+			t.Fatalf("%v: %+v, in sync: %v", err, applied.orders(), three.InSync())
+		}
+		store.err = nil
+		three.cfg.Purge = func(_ map[string]policy.Purge, orders []Order) {
+			for _, o := range orders {
+				ran = append(ran, o.At)
+			}
+		}
+		for _, row := range []struct {
+			ahead time.Duration
+			want  []time.Time
+		}{
+			{-2 * time.Minute, []time.Time{at.Add(2 * time.Minute)}},
+			{-2*time.Minute + maxSkew/2, nil}, // which readings may differ by
+			{time.Minute, []time.Time{at.Add(-time.Minute)}},
+		} {
+			ran, store.ahead = nil, row.ahead
+			if err := three.FirstSync(f.ctx); err != nil || !slices.EqualFunc(ran, row.want, time.Time.Equal) || !three.InSync() {
+				t.Errorf("%v: carried out as of %v, want %v, in sync: %v", err, ran, row.want, three.InSync())
+			}
 		}
 	})
 }

@@ -71,18 +71,19 @@ type Replicator struct {
 	syncRequested chan struct{}
 	expiryChanged chan struct{} // receives a value when expiry, or its time by the clock of this instance, may have changed
 
-	mu         sync.Mutex
-	current    *Settings // in force: base with the pending changes
-	base       *Settings // last known to be stored
-	baseRaw    []byte    // base as it is stored
-	pending    []pendingChange
-	loaded     bool      // the store was read, even if it was empty
-	ordersDone int64     // number of the last change whose orders were carried out
-	missed     time.Time // orders given before it may have been missed here; zero: none were
-	unknown    time.Time // drops ordered before it may not have been known at the start; zero: all were
-	expiry     time.Time // when something of current expires; zero: nothing does
-	applyErr   error     // what of current could not be applied
-	started    time.Time
+	mu           sync.Mutex
+	current      *Settings // in force: base with the pending changes
+	base         *Settings // last known to be stored
+	baseRaw      []byte    // base as it is stored
+	pending      []pendingChange
+	loaded       bool          // the store was read, even if it was empty
+	ordersDone   int64         // number of the last change whose orders were carried out
+	ordersOffset time.Duration // by how much the store's clock was ahead when the known drops were last carried out, about
+	missed       time.Time     // orders given before it may have been missed here; zero: none were
+	unknown      time.Time     // drops ordered before it may not have been known at the start; zero: all were
+	expiry       time.Time     // when something of current expires; zero: nothing does
+	applyErr     error         // what of current could not be applied
+	started      time.Time
 
 	kept   pendingFile
 	damage damage // guarded by storeLock

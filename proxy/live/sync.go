@@ -111,8 +111,9 @@ func (r *Replicator) lost() {
 	r.requestSync()
 }
 
-// setInSync says whether this instance is in sync.
+// setInSync says whether this instance is in sync. It is not while it cannot date what was purged.
 func (r *Replicator) setInSync(now bool) {
+	now = now && r.clockRead.Load()
 	if before := r.inSync.Swap(now); now && !before && r.cfg.Returned != nil {
 		r.cfg.Returned()
 	}

@@ -82,5 +82,13 @@ func Known() []Schedule {
 			{At: 61065 * ms, Do: "get", On: 1, Target: apiPath + "1 de"},
 			{At: 66833 * ms, Do: "burst", Target: apiPath + "1 en"},
 		}},
+		// P2: an instance that read a purge before the clock of Redis dated it minutes too early.
+		{Seed: 1209, Instances: 4, Clock: -145 * time.Second, Events: []Event{
+			{At: 43356 * ms, Do: "unsafe alone", On: 1, Target: apiPath + "1", For: 3003 * ms},
+			{At: 52437 * ms, Do: "purge prefix hard", On: 1, Target: "/p/"},
+			{At: 53154 * ms, Do: "kill", On: 0},
+			{At: 53389 * ms, Do: "stall", On: 0, For: 3958 * ms},
+			{At: 61823 * ms, Do: "burst", Target: apiPath + "1 en"},
+		}},
 	}
 }
