@@ -67,8 +67,17 @@ func (m *marks) has(value string, created, purged int) {
 func TestAMarkIsToldOf(t *testing.T) {
 	const one, two, three = "the first", "the second", "the third"
 	for name, story := range map[string]func(m *marks){
-		"no mark": func(m *marks) {
-			m.share(10, one, false)
+		"where nothing was there, one may be forgotten": func(m *marks) {
+			const forgotten = 10 - 600
+			for i, value := range []string{one, two} {
+				if at := m.share(10+10*i, value, false); at != forgotten {
+					m.Errorf("the write was told of a mark at %d", at)
+				}
+				m.has(value, 10+10*i, forgotten)
+			}
+		},
+		"where something was there that is no index, none is": func(m *marks) {
+			m.tier.Set("k", m.at(10), false, false, 1, ready([]byte(one), time.Hour))
 			if at := m.share(20, two, false); at != -1 {
 				m.Errorf("the write was told of a mark at %d", at)
 			}

@@ -141,6 +141,8 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	}
 	op := opWrite
 	switch {
+	case j.purged != nil:
+		op = opIndex
 	case j.kind == marking && j.lasting:
 		op = opLasting
 	case j.kind == marking:

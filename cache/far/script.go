@@ -7,6 +7,7 @@ import (
 // What a write asks of the script.
 const (
 	opWrite   = "write"
+	opIndex   = "write index"
 	opMark    = "mark"
 	opLasting = "lasting mark"
 	opDelete  = "delete"
@@ -24,6 +25,7 @@ const markSize = "33"
 // for a Redis that does not know it.
 //
 //	write KEY value ttl channel name announce → when the newer entry was created that stays; 0: none
+//	write index, with the same                → the same; where nothing was there, everything from before is taken to be marked
 //	mark, with the same                       → the same; where nothing was there but a mark, it is forgotten sooner
 //	lasting mark, with the same               → the same
 //	delete KEY created                        → 0; deletes an entry created then or before
@@ -37,7 +39,8 @@ const markSize = "33"
 //
 // Whoever writes in the place of a mark may not know of it, and have older values of the key.
 // So the time of a mark stays in what takes its place, and comes into a newer value that was
-// there before the mark: see head.go.
+// there before the mark: see head.go. An index is a value beside which there are others, under keys that it tells of. Where there was
+// none, a mark may have been forgotten, but none that came later than a mark of nothing lives.
 //
 // An entry is written in the place of one created before it, a mark also in that of one created
 // at the same time; a replaceable one never in the place of a lasting one, a lasting one always
@@ -89,7 +92,7 @@ if created > latest then
 	created = now
 	value = kind .. string.format("%014.0f", now) .. "` + string(redated) + `" .. string.sub(value, 2)
 end
-local result, mark = {0, now, 0, 0, 0}, op ~= "` + opWrite + `"
+local result, mark = {0, now, 0, 0, 0}, op ~= "` + opWrite + `" and op ~= "` + opIndex + `"
 local function tell()
 	if ARGV[5] == "" then return 0 end
 	return announce(ARGV[4], "` + replacedKind + `" .. (mark and "` + markSign + `" or "") .. string.format("%.0f", created) .. " " .. ARGV[5])
@@ -108,6 +111,7 @@ else
 	if op == "` + opMark + `" and (there < 0 or redis.call("strlen", key) == #value) then
 		ttl = math.max(` + markOfNothing + `, redis.call("pttl", key))
 	end
+	if op == "` + opIndex + `" and there < 0 then marked = created - ` + markOfNothing + ` end
 	if mark then marked = created elseif marked > 0 then value = telling(value, marked, 16) end
 	redis.call("set", key, value, "px", ttl)
 	if ARGV[6] ~= "0" or there >= 0 then result[3] = tell() end

@@ -255,9 +255,10 @@ func (t *Tier) Set(
 	})
 }
 
-// Share is Set of a value that replaces others, of a key that may be marked. If there is a mark of the key, of which Redis knows by the
-// mark itself or by what has taken its place, purged is called with its time when Redis has replied. It must not block; nil means that
-// nobody needs to know.
+// Share is Set of a value that replaces others. If purged is not nil, the value is an index of others, under keys that it tells of:
+// when Redis has replied, purged is called with the time of the last mark of the key, of which Redis knows by the mark itself or by what
+// has taken its place. What is older is invalid, also under those keys. If the key was new, that is all from longer before than a mark
+// of nothing lives. purged must not block.
 func (t *Tier) Share(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration), purged func(at time.Time)) {
 	t.push("", &job{
 		kind: writing, cacheKey: key, created: created, replaceable: replaceable, announced: true,

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -42,15 +40,13 @@ const (
 	// farTime is for how long they do at most: as long as purges are remembered.
 	farTime = 24 * time.Hour
 	// farVersion is the first byte of an object's value, farGone that of one that says that the URI was purged.
-	farVersion = 4
+	farVersion = 5
 	farGone    = 2
 )
 
-// Under a URI instances share the newest response, and beside it each variant of one that varies. Their keys have the
-// number of a generation, which begins anew when the URI is purged: what was there before is not found any more. A purge
-// is a value as well, so that it keeps out what an instance that is slow, or was stopped, writes after it. An instance that
-// was cut off may not know of a purge, and write what it requested after it, in the generation from before it. So Redis remembers the
-// time of the purge beside that value: whoever reads it, and whoever has written it, removes what is older.
+// Under a URI instances share the newest response, and beside it each variant of one that varies. A purge is a value as well, so that it
+// keeps out what an instance that is slow, or was stopped, writes after it. Redis remembers the time of the purge beside the values that
+// take its place: what is older is invalid, be it the response of the URI, a variant, or in the memory of who reads or writes it.
 
 // shared is what a value says of an object beside its body.
 type shared struct {
@@ -66,7 +62,6 @@ type shared struct {
 	Selected   map[string]string   `json:"selected,omitempty"`
 	Site       string              `json:"site,omitempty"`
 	Tags       []string            `json:"tags,omitempty"`
-	Generation uint64              `json:"generation"`
 	Origin     string              `json:"origin,omitempty"`
 	// Lifetime is shorter than the response says where it was purged softly.
 	Lifetime *time.Duration `json:"lifetime,omitempty"`
@@ -77,7 +72,7 @@ func encode(o *Object) ([]byte, error) {
 	header, octets := textual(o.Header)
 	head, err := json.Marshal(&shared{
 		Status: o.Status, Header: header, Octets: octets, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected, Site: o.Site,
-		Elsewhere: o.Part != nil && o.Part.Elsewhere, Tags: o.Tags, Generation: o.generation, Origin: o.origin, Lifetime: &o.Lifetime,
+		Elsewhere: o.Part != nil && o.Part.Elsewhere, Tags: o.Tags, Origin: o.origin, Lifetime: &o.Lifetime,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
@@ -147,7 +142,7 @@ func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, 
 	if s.Lifetime != nil {
 		t.Lifetime = max(0, min(t.Lifetime, *s.Lifetime))
 	}
-	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Site: s.Site, Body: body, Tags: s.Tags, Groups: GroupsIn(r.Header["Cache-Groups"]), origin: s.Origin, generation: s.Generation}
+	o := &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Site: s.Site, Body: body, Tags: s.Tags, Groups: GroupsIn(r.Header["Cache-Groups"]), origin: s.Origin}
 	o.selecting = o.keyFor(o.Names)
 	if part, ok := StoredPart(r.Header, int64(len(body))); ok && r.Status == http.StatusPartialContent {
 		part.Elsewhere = s.Elsewhere
@@ -162,8 +157,8 @@ func decode(b []byte, created time.Time, rules *Rules, now time.Time) (*Object, 
 // farKey is the key of a URI, and of a variant of it.
 func (s *Store) farKey(key string) string { return s.Name + ":" + key }
 
-func (s *Store) variantKey(key string, generation uint64, selecting string) string {
-	return s.farKey(key) + " " + strconv.FormatUint(generation, 36) + " " + strings.TrimPrefix(digestOf(s.digestKey.Load(), "", []string{selecting}), digestMark)
+func (s *Store) variantKey(key, selecting string) string {
+	return s.farKey(key) + " " + strings.TrimPrefix(digestOf(s.digestKey.Load(), "", []string{selecting}), digestMark)
 }
 
 // Find is Get, but looks for what other instances have stored where nothing here that the request selects is fresh, or where
@@ -178,43 +173,36 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 		return v
 	}
 	o, found := s.look(ctx, key, s.farKey(key), rules, now)
-	doubtful := selected != nil && selected.doubtful(known.outage)
-	gone := found.Answered && found.Value == nil && s.dropSuperseded(key, v)
-	if found.Answered && selected != nil && !gone && selected.Requested.After(found.Purged) {
-		s.confirm(ctx, key, selected, o, known)
+	if found.Answered && found.Value == nil && s.dropSuperseded(key, v) {
+		selected = nil
 	}
-	if !found.Purged.IsZero() {
-		v = v.requestedAfter(found.Purged)
+	v, answered := v.requestedAfter(found.Purged), found.Answered
+	if o != nil {
+		v = s.found(key, v, o, request, known)
 	}
-	if o == nil {
-		return s.unpurged(key, v)
-	}
-	o.client = request.Client
-	v = s.found(key, s.ofGeneration(key, v, o, known.outage), o, known)
-	if !request.Selects(o) && o.selecting != "" {
-		variant, other := s.look(ctx, key, s.variantKey(key, o.generation, request.keyOf(o.Names)), rules, now)
-		switch {
-		case variant != nil && variant.Requested.After(found.Purged):
-			variant.client = request.Client
-			v = s.found(key, v, variant, known)
-		case doubtful && other.Answered && other.Value == nil && selected.generation == o.generation && selected.Requested.After(found.Purged):
-			s.share(key, selected)
+	if o != nil && o.selecting != "" && !request.Selects(o) {
+		var variant entry.Found
+		o, variant = s.look(ctx, key, s.variantKey(key, request.keyOf(o.Names)), rules, now)
+		if answered = variant.Answered; o != nil && o.Requested.After(found.Purged) {
+			v = s.found(key, v, o, request, known)
 		}
+	}
+	if answered && selected != nil && selected.Requested.After(found.Purged) {
+		s.confirm(ctx, key, selected, o, known)
 	}
 	return s.unpurged(key, v)
 }
 
-// confirm notes that a look has found nothing newer than an object, but perhaps another one. Of others the look says nothing. What Redis
-// has lost, or did not take, is written again.
+// confirm notes that looks have found nothing newer than an object, but perhaps another one. What Redis has lost, or did not take, is
+// written again.
 func (s *Store) confirm(ctx context.Context, key string, selected, found *Object, known knowledge) {
-	doubtful := selected.doubtful(known.outage)
-	switch {
-	case found != nil && found.generation != selected.generation && selected.verified.Load() != known.outage: // see ofGeneration
-		return
-	case doubtful && !s.learnGroups(ctx, key, selected):
-		return
-	case doubtful && (found == nil || selected.covers(found) && selected.Requested.After(found.Requested.Add(ClockSkew))):
-		s.share(key, selected)
+	if selected.doubtful(known.outage) {
+		if !s.learnGroups(ctx, key, selected) {
+			return
+		}
+		if found == nil || selected.covers(found) && selected.Requested.After(found.Requested.Add(ClockSkew)) {
+			s.share(key, selected)
+		}
 	}
 	known.note(selected)
 }
@@ -243,28 +231,9 @@ func (s *Store) unpurged(key string, v Variants) Variants {
 	})
 }
 
-// ofGeneration returns the variants but for those that may be from before a purge of the URI: the object of another instance is of another
-// generation, and an outage, in which the purge was missed, came after them. Without one, instances that began at once are of different
-// generations.
-func (s *Store) ofGeneration(key string, v Variants, o *Object, outage int64) Variants {
-	var last time.Time
-	for _, old := range v {
-		if old.generation != o.generation && old.verified.Load() != outage && old.Requested.After(last) {
-			last = old.Requested
-		}
-	}
-	if latest := o.Requested.Add(-time.Millisecond); last.After(latest) {
-		last = latest
-	}
-	if last.IsZero() {
-		return v
-	}
-	s.gone(key, last)
-	return s.unpurged(key, v)
-}
-
 // found keeps an object of another instance, and is the variants with it: memory may have no room for it.
-func (s *Store) found(key string, v Variants, o *Object, known knowledge) Variants {
+func (s *Store) found(key string, v Variants, o *Object, request *Selector, known knowledge) Variants {
+	o.client = request.Client
 	for _, old := range v {
 		if old.covers(o) && (old.Requested.After(o.Requested.Add(ClockSkew)) || old.is(o)) {
 			return v
@@ -344,10 +313,15 @@ func (s *Store) share(key string, o *Object) {
 		}
 		return b, min(farTime, max(o.Left(time.Now()), 0)+max(o.IfError, o.WhileRevalidate, staleTime))
 	}
-	if o.selecting != "" {
-		s.Far.Share(s.variantKey(key, o.generation, o.selecting), o.Requested, o.Part != nil, o.Weight(), value, nil)
+	if o.selecting != "" { // before the value that tells of it
+		s.Far.Share(s.variantKey(key, o.selecting), o.Requested, o.Part != nil, o.Weight(), value, nil)
 	}
-	s.Far.Share(s.farKey(key), o.Requested, o.Part != nil, o.Weight(), value, func(at time.Time) { s.goneBefore(key, at, o.Requested, time.Now()) })
+	s.Far.Share(s.farKey(key), o.Requested, o.Part != nil, o.Weight(), value, func(at time.Time) {
+		if known := s.lastPurge(key); known.After(at.Add(ClockSkew)) { // Redis has lost it
+			s.shareGone(s.farKey(key), known)
+		}
+		s.goneBefore(key, at, o.Requested, time.Now())
+	})
 }
 
 // shareGone tells the other instances that a URI was purged, by its key or that of a variant.
@@ -359,14 +333,3 @@ func (s *Store) shareGone(farKey string, at time.Time) {
 
 // staleTime is for how long instances share what is stale, for validation.
 const staleTime = 10 * time.Minute
-
-// generationAt is the generation of a response that was asked for then; it is not 0. It may be older than what was found since, and from
-// before a purge that this instance has not seen: then it begins one of its own, in which nobody looks.
-func (v Variants) generationAt(requested time.Time) uint64 {
-	for _, old := range v {
-		if !old.Requested.After(requested) {
-			return old.generation
-		}
-	}
-	return rand.Uint64() | 1
-}

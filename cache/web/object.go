@@ -34,8 +34,6 @@ type Object struct {
 	// client is the one whose request stored it here.
 	client clients.ID
 	origin string // see Rules
-	// generation is that of its URI, see Far; 0: it has none yet.
-	generation uint64
 	// verified is the last outage of which it is known that nothing newer came in it, see Missed.
 	verified atomic.Int64
 	// told is what another instance has told of it since: 0 means nothing, doubted that there may be something newer, superseded that
@@ -76,7 +74,7 @@ func (o *Object) Rests(now time.Time) bool {
 
 // clone is a copy that may be changed until it is stored.
 func (o *Object) clone() *Object {
-	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Site: o.Site, Body: o.Body, Part: o.Part, Tags: o.Tags, Groups: o.Groups, selecting: o.selecting, client: o.client, origin: o.origin, generation: o.generation}
+	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Site: o.Site, Body: o.Body, Part: o.Part, Tags: o.Tags, Groups: o.Groups, selecting: o.selecting, client: o.client, origin: o.origin}
 }
 
 // With is the object with its body, which is a part of the whole unless that is nil. A whole one says how long it is.
@@ -103,14 +101,6 @@ func (o *Object) ForAll() *Object {
 	next.Header = o.Header.Clone()
 	remove(next.Header, o.PrivateFields)
 	return next
-}
-
-// In puts the object among the variants of its URI, before it is stored.
-func (o *Object) In(v Variants) *Object {
-	if len(v) > 0 {
-		o.generation = v[0].generation
-	}
-	return o
 }
 
 // overhead is what an object takes beside its bytes.

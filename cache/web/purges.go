@@ -128,9 +128,14 @@ func (s *Store) remember(p Purge) Purge {
 
 // knowsPurge reports whether a purge of a URI at a time is known here, as far as clocks tell, such as one of this instance's own.
 func (s *Store) knowsPurge(key string, at time.Time) bool {
+	return !s.lastPurge(key).Before(at.Add(-ClockSkew))
+}
+
+// lastPurge returns when a URI was last purged, as far as that is remembered; zero means never.
+func (s *Store) lastPurge(key string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.uris.at[s.hash(key)].Before(at.Add(-ClockSkew))
+	return s.uris.at[s.hash(key)]
 }
 
 // purgedSince reports whether an object was purged since it was asked for: hard, or when last to be stale (zero: not).

@@ -22,9 +22,9 @@ import (
 
 const (
 	// restartMagic begins the file: its family, and the version of its layout.
-	restartMagic   = restartFamily + "3\n"
+	restartMagic   = restartFamily + "4\n"
 	restartFamily  = "sundry web "
-	restartVersion = 3
+	restartVersion = 4
 	// mostKey is the size in bytes of the largest key that is read: servers accept URLs of 64 KiB, of which each byte may be escaped.
 	mostKey = 256 << 10
 	// mostBody is the size in bytes of the largest body that a declaration permits.

@@ -133,8 +133,7 @@ func (s *Store) Put(key string, o *Object) bool {
 	return true
 }
 
-// put stores an object here, which gets the generation of its URI, also in the place of one that was asked for later by no more
-// than that.
+// put stores an object here, also in the place of one that was asked for later by no more than that.
 func (s *Store) put(key string, o *Object, later time.Duration) bool {
 	defer s.lock(key)()
 	gone, stale := s.purgedSince(key, o)
@@ -151,9 +150,6 @@ func (s *Store) put(key string, o *Object, later time.Duration) bool {
 			o.client = old.client // or who requests it again could take it away
 		}
 	}
-	if o.generation == 0 {
-		o.generation = v.generationAt(o.Requested)
-	}
 	if !stale.IsZero() {
 		o = o.staleFrom(stale)
 	}
@@ -169,7 +165,7 @@ func (s *Store) Drop(key string, o *Object, at time.Time) {
 	}
 	s.shareGone(s.farKey(key), at)
 	if o.selecting != "" {
-		s.shareGone(s.variantKey(key, o.generation, o.selecting), at)
+		s.shareGone(s.variantKey(key, o.selecting), at)
 	}
 }
 

@@ -221,7 +221,7 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 	r := &web.Response{Status: old.Status, Header: web.Updated(old.Header, got.Header), Requested: got.Requested, Received: got.Received}
 	t := web.TermsOf(r, &e.Rules)
 	storable := web.Storable(e.q, r, &t, &e.Rules)
-	o := web.NewObject(r, &t, &e.selector, &e.Rules).With(old.Body, old.Part).In(web.Variants{old})
+	o := web.NewObject(r, &t, &e.selector, &e.Rules).With(old.Body, old.Part)
 	if len(o.Tags) == 0 {
 		o.Tags = old.Tags
 	}
@@ -378,7 +378,7 @@ func (b *arrival) keep(body []byte) bool {
 		p.Elsewhere = p.BeginsElsewhere(e.r.Header)
 		part = &p
 	}
-	stored := e.put(e.key, o.With(body, part).In(e.variants))
+	stored := e.put(e.key, o.With(body, part))
 	if stored {
 		b.flights.remove(f) // later clients get the stored response, which counts in their own share
 	}

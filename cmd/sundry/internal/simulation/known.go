@@ -90,5 +90,14 @@ func Known() []Schedule {
 			{At: 53389 * ms, Do: "stall", On: 0, For: 3958 * ms},
 			{At: 61823 * ms, Do: "burst", Target: apiPath + "1 en"},
 		}},
+		// M2: variants of a URI that instances had stored after they had begun at once did not find one another in Redis.
+		{Seed: 341, Instances: 3, Events: []Event{
+			{At: 10611 * ms, Do: "get", On: 0, Target: apiPath + "2 en"},
+			{At: 12807 * ms, Do: "start alone", On: 1, For: 6035 * ms},
+			{At: 17831 * ms, Do: "get", On: 2, Target: apiPath + "2 de"},
+			{At: 23284 * ms, Do: "get", On: 0, Target: apiPath + "2 en"},
+			{At: 26325 * ms, Do: "get", On: 0, Target: apiPath + "2 de"},
+			{At: 28221 * ms, Do: "get", On: 2, Target: apiPath + "2 en"},
+		}},
 	}
 }
