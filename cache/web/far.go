@@ -53,16 +53,16 @@ type shared struct {
 	Status int         `json:"status"`
 	Header http.Header `json:"header"`
 	// Octets are the fields that are no UTF-8, which JSON does not keep as they are.
-	Octets     map[string][][]byte `json:"octets,omitempty"`
-	Requested  time.Time           `json:"requested"`
-	Received   time.Time           `json:"received"`
-	Born       time.Time           `json:"born"`
-	Names      []string            `json:"names,omitempty"`
-	Elsewhere  bool                `json:"elsewhere,omitempty"` // see Part
-	Selected   map[string]string   `json:"selected,omitempty"`
-	Site       string              `json:"site,omitempty"`
-	Tags       []string            `json:"tags,omitempty"`
-	Origin     string              `json:"origin,omitempty"`
+	Octets    map[string][][]byte `json:"octets,omitempty"`
+	Requested time.Time           `json:"requested"`
+	Received  time.Time           `json:"received"`
+	Born      time.Time           `json:"born"`
+	Names     []string            `json:"names,omitempty"`
+	Elsewhere bool                `json:"elsewhere,omitempty"` // see Part
+	Selected  map[string]string   `json:"selected,omitempty"`
+	Site      string              `json:"site,omitempty"`
+	Tags      []string            `json:"tags,omitempty"`
+	Origin    string              `json:"origin,omitempty"`
 	// Lifetime is shorter than the response says where it was purged softly.
 	Lifetime *time.Duration `json:"lifetime,omitempty"`
 }

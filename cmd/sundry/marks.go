@@ -17,15 +17,16 @@ import (
 
 const (
 	// marksWait bounds how long a start waits for the secret of the marks in Redis, and
-	// marksPause is the time between two later tries, about.
+	// marksPause is the time between two later tries, about. Until one succeeds, this instance does not find the variants that
+	// others have stored of APIs.
 	marksWait  = 500 * time.Millisecond
-	marksPause = 10 * time.Second
+	marksPause = time.Second
 	// passwordRounds make it slow to guess the password of Redis by a digest.
 	passwordRounds = 200_000
 )
 
 // startMarks has the log mark with the secret that is kept: in Redis, or beside the state or
-// the snapshot. Where nothing is kept, marks are others after each start. The digests of request
+// the snapshot. Where nothing is kept, marks are others after each start. While Redis cannot be read, the copy in the file counts. The digests of request
 // fields are made with a key that is derived from the same secret.
 func (s *server) startMarks(ctx context.Context, loops *sync.WaitGroup) {
 	file := s.fileBeside(".marks")
@@ -34,6 +35,9 @@ func (s *server) startMarks(ctx context.Context, loops *sync.WaitGroup) {
 		first, cancel := context.WithTimeout(ctx, marksWait)
 		defer cancel()
 		if !s.markByFleet(first) {
+			if secret, err := logmarks.OfCopy(file); err == nil { // which is most probably that of the fleet
+				s.mark(secret, nil)
+			}
 			loops.Go(s.panics.Loop(ctx, panics.Settings, s.markByFleetAtLast))
 		}
 	case file != "":

@@ -19,6 +19,12 @@ func TestAFileKeepsTheSecret(t *testing.T) {
 	if again, err := OfFile(file); again != first || err != nil {
 		t.Errorf("another secret: %v", err)
 	}
+	if copied, err := OfCopy(file); copied != first || err != nil {
+		t.Errorf("the copy is another secret: %v", err)
+	}
+	if _, err := OfCopy(file + "2"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
 	if err := os.Truncate(file, 3<<30); err != nil {
 		t.Fatal(err)
 	}

@@ -56,6 +56,15 @@ func copied(file string) []byte {
 	return text
 }
 
+// OfCopy returns the secret that OfFleet has last copied to a file.
+func OfCopy(file string) (Secret, error) {
+	text, err := durable.ReadFile(file, maxFile)
+	if err != nil {
+		return Secret{}, err
+	}
+	return parse(text)
+}
+
 // maxFile is the size in bytes of the largest file that is read, which says of a longer text that it is no secret.
 const maxFile = 1 << 10
 

@@ -1,5 +1,10 @@
 package simulation
 
+import (
+	"slices"
+	"strings"
+)
+
 // checkOperators checks O2: an operator's call returns in time.
 func (f *fleet) checkOperators() {
 	for _, c := range f.changes {
@@ -21,6 +26,16 @@ func (f *fleet) checkReplacement(key string, before, now int) {
 	}
 	if l, newer := f.origin.loads[now-1], f.origin.loads[before-1]; older(l, newer) {
 		f.broken("R3", "Redis goes back from load %d to load %d of %s under %s", before, now, l.target, key)
+	}
+}
+
+// checkLifetimes checks R4: nothing but what operators and the fleet itself write stays in Redis for ever.
+func (f *fleet) checkLifetimes() {
+	lasting := []string{"sundry:settings", "sundry:status", "sundry:marks"}
+	for _, key := range f.redis.Keys() {
+		if f.redis.TTL(key) <= 0 && !slices.Contains(lasting, key) && !strings.HasPrefix(key, "sundry:store:") {
+			f.fail(f.ended, "R4", "%s stays in Redis for ever", key)
+		}
 	}
 }
 

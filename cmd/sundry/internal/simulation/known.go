@@ -99,5 +99,18 @@ func Known() []Schedule {
 			{At: 26325 * ms, Do: "get", On: 0, Target: apiPath + "2 de"},
 			{At: 28221 * ms, Do: "get", On: 2, Target: apiPath + "2 en"},
 		}},
+		// M2: an instance that had started without Redis found no variants of others in it for 10 s more.
+		{Seed: 1245, Instances: 3, Clock: -23 * time.Second, Events: []Event{
+			{At: 2082 * ms, Do: "redis restarts", For: 1859 * ms},
+			{At: 2894 * ms, Do: "get", On: 0, Target: apiPath + "1 en"},
+			{At: 3114 * ms, Do: "get", On: 2, Target: apiPath + "1 en"},
+			{At: 8980 * ms, Do: "get", On: 2, Target: apiPath + "1 en"},
+			{At: 10932 * ms, Do: "start alone", On: 2, For: 8544 * ms},
+			{At: 14856 * ms, Do: "get", On: 0, Target: apiPath + "1 en"},
+			{At: 15067 * ms, Do: "start alone", On: 0, For: 7433 * ms},
+			{At: 15878 * ms, Do: "get", On: 0, Target: apiPath + "1 en"},
+			{At: 22319 * ms, Do: "get", On: 1, Target: apiPath + "1 en"},
+			{At: 29339 * ms, Do: "burst", Target: apiPath + "1 en"},
+		}},
 	}
 }

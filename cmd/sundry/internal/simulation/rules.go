@@ -48,6 +48,7 @@ func fleetRules() []rule {
 		{"R1", "an instance stops in time", "scaling.md", "It stops within `drain_timeout`, whatever Redis does", false, nil, nil},
 		{"R2", "nothing remains of an instance that has stopped", "scaling.md", "nothing of it runs on", false, nil, nil},
 		{"R3", "Redis never goes back to an older response", "scaling.md", "Redis never goes back to an older response", true, nil, nil},
+		{"R4", "whatever Redis holds of responses expires", "sizing.md", "all responses have a lifetime", false, nil, (*fleet).checkLifetimes},
 		{"QU1", "at the end nothing waits to be written to Redis", "tuning.md", "All is whole again within 2 s after Redis is back.", false, nil, (*fleet).checkQueues},
 		{"QU2", "queues stay within their bounds", "runbook.md", "the queue was full (32,768 entries, 64 MiB)", false, nil, (*fleet).checkBounds},
 		{"PA", "nothing panics", "metrics.md", "Each is a mistake in the program", false, nil, (*fleet).checkPanics},
