@@ -36,7 +36,8 @@ func mutations() []mutation {
 		{"reads of Redis without a budget", "cache/far/far.go", "c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)", "c.Timeout = cmp.Or(c.Timeout, 4*time.Second)"},
 		{"a change that waits for a Redis that hangs", "proxy/live/change.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
 		{"a write that was given up and is forgotten", "cache/far/losses.go", "if j.kind != writing {", "if true {"},
-		{"a generation that is dropped without an outage", "cache/web/far.go", "old.generation != o.generation && old.verified.Load() != outage && old", "old.generation != o.generation && old"},
+		{"variants that others do not find", "cmd/sundry/marks.go", "marksPause = time.Second", "marksPause = time.Minute"},
+		{"drops that keep a wrong date", "proxy/live/clock.go", "if (offset - r.ordersOffset).Abs() <= maxSkew {", "if true {"},
 		{"a goroutine that remains", "cache/far/far.go", "return errors.Join(t.client.Close(), t.sharedValues.Close())", "go func() { select {} }()\n\treturn errors.Join(t.client.Close(), t.sharedValues.Close())"},
 	}
 }
