@@ -2,6 +2,8 @@ package simulation
 
 import (
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -38,7 +40,9 @@ func (f *fleet) cutAll() {
 // Times of a restart: how long an instance may take to stop, and how long it is away.
 const (
 	stopTime = 15 * time.Second
-	awayTime = 300 * time.Millisecond
+	// drainTime is for how long an instance waits for the requests that it has (drain_timeout).
+	drainTime = 10 * time.Second
+	awayTime  = 300 * time.Millisecond
 	// startTime is how long an instance waits for what operators changed before it serves.
 	startTime = 3 * time.Second
 )
@@ -104,12 +108,23 @@ func (f *fleet) awaitEnd(i *instance, killed bool) {
 	select {
 	case err := <-i.done:
 		i.done <- err
-		if err != nil && !killed {
+		if err != nil && !killed && !f.cutOff(i, err) {
 			f.broken("R0", "an instance ended: %s", err)
 		}
 	case <-time.After(stopTime):
 		f.broken("R1", "an instance does not stop")
 	}
+}
+
+// cutOff reports whether an instance ended as it does when requests take longer than it drains, as those of a paused one do.
+func (f *fleet) cutOff(i *instance, err error) (yes bool) {
+	began := time.Now().Add(-drainTime)
+	f.note(func() {
+		yes = strings.Contains(err.Error(), "drain_timeout exceeded") && slices.ContainsFunc(f.troubles, func(t trouble) bool {
+			return t.instance == i.number && t.what == "pause" && t.to.After(began)
+		})
+	})
+	return yes
 }
 
 // broken notes, while the run goes on, that a promise was broken.
