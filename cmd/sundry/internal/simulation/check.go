@@ -168,12 +168,23 @@ func (f *fleet) firstTouch(instance int, after time.Time) time.Time {
 }
 
 // older reports whether a load is older than another one. Loads of different instances have no order within sameTime.
-func older(l, than *load) bool {
+func (f *fleet) older(l, than *load) bool {
 	by := time.Duration(0)
 	if l.instance != than.instance {
 		by = sameTime
 	}
-	return !l.ended.IsZero() && l.ended.Add(by).Before(than.began)
+	return !l.ended.IsZero() && l.ended.Add(by).Before(f.sent(than))
+}
+
+// sent returns when an instance may have sent the request of a load, at the earliest: before a pause, at the end of which it arrived.
+func (f *fleet) sent(l *load) time.Time {
+	at := l.began
+	for _, t := range f.troubles {
+		if t.what == "pause" && f.instances[t.instance].network.address == l.instance && t.from.Before(at) && t.to.After(l.began.Add(-time.Second)) {
+			at = t.from
+		}
+	}
+	return at
 }
 
 func (f *fleet) checkOlder(r *rule, q *request) {
@@ -183,7 +194,7 @@ func (f *fleet) checkOlder(r *rule, q *request) {
 	}
 	for _, before := range f.requests {
 		if before.instance == q.instance && before.start == q.start && before.target == q.target && !before.received.IsZero() && before.received.Before(q.sent) {
-			if newer := f.loadOf(before); newer != nil && older(l, newer) {
+			if newer := f.loadOf(before); newer != nil && f.older(l, newer) {
 				f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and has served load %d before", q.instance, q.load, q.target, q.how, before.load)
 				return
 			}
@@ -200,7 +211,7 @@ func (f *fleet) checkOldest(r *rule, q *request) {
 	}
 	for _, other := range f.requests {
 		newer := f.loadOf(other)
-		if newer == nil || other.target != q.target || !other.received.Add(inTouchTime).Before(q.sent) || !older(l, newer) {
+		if newer == nil || other.target != q.target || !other.received.Add(inTouchTime).Before(q.sent) || !f.older(l, newer) {
 			continue
 		}
 		shared := !f.troubled(other.instance, newer.began.Add(-inTouchTime), other.received.Add(inTouchTime))
@@ -255,7 +266,7 @@ func (f *fleet) checkSoftTimeout(r *rule, q *request) {
 	for _, other := range f.requests {
 		newer := f.loadOf(other)
 		if newer != nil && other.instance == q.instance && other.start == q.start && other.target == q.target &&
-			other.received.Before(q.received.Add(-time.Millisecond)) && older(l, newer) {
+			other.received.Before(q.received.Add(-time.Millisecond)) && f.older(l, newer) {
 			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and has had load %d", q.instance, q.load, q.target, q.how, other.load)
 			return
 		}

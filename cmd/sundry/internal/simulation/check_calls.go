@@ -49,7 +49,7 @@ func (f *fleet) changedFor(l *load, from time.Time) bool {
 	from = from.Add(-inTouchTime)
 	return f.troubled(everyone, from, l.began) || slices.ContainsFunc(f.changes, func(c *change) bool {
 		concerns := c.hits(clientTarget(l.target)) || isAPI(l.target) && strings.HasPrefix(c.event.Do, "purge tag")
-		return concerns && c.sent.Before(l.began) && c.answered.After(from)
+		return concerns && !c.sent.After(l.began) && c.answered.After(from)
 	})
 }
 

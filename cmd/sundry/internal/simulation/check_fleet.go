@@ -3,6 +3,7 @@ package simulation
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // checkOperators checks O2: an operator's call returns in time.
@@ -24,9 +25,11 @@ func (f *fleet) checkReplacement(key string, before, now int) {
 	if f.schedule.Jumps || max(before, now) > len(f.origin.loads) || min(before, now) < 1 {
 		return
 	}
-	if l, newer := f.origin.loads[now-1], f.origin.loads[before-1]; older(l, newer) {
-		f.broken("R3", "Redis goes back from load %d to load %d of %s under %s", before, now, l.target, key)
-	}
+	f.note(func() {
+		if l, newer := f.origin.loads[now-1], f.origin.loads[before-1]; f.older(l, newer) {
+			f.fail(time.Now(), "R3", "Redis goes back from load %d to load %d of %s under %s", before, now, l.target, key)
+		}
+	})
 }
 
 // checkLifetimes checks R4: nothing but what operators and the fleet itself write stays in Redis for ever.
