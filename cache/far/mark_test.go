@@ -76,12 +76,12 @@ func TestAMarkIsToldOf(t *testing.T) {
 				m.has(value, 10+10*i, forgotten)
 			}
 		},
-		"where something was there that is no index, none is": func(m *marks) {
+		"or where something was there that is no index": func(m *marks) {
 			m.tier.Set("k", m.at(10), false, false, 1, ready([]byte(one), time.Hour))
-			if at := m.share(20, two, false); at != -1 {
+			if at := m.share(20, two, false); at != 20-600 {
 				m.Errorf("the write was told of a mark at %d", at)
 			}
-			m.has(two, 20, -1)
+			m.has(two, 20, 20-600)
 		},
 		"a newer value takes its place": func(m *marks) {
 			m.share(10, one, false)

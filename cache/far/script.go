@@ -25,7 +25,7 @@ const markSize = "33"
 // for a Redis that does not know it.
 //
 //	write KEY value ttl channel name announce → when the newer entry was created that stays; 0: none
-//	write index, with the same                → the same; where nothing was there, everything from before is taken to be marked
+//	write index, with the same                → the same; where no mark is known, everything from before is taken to be marked
 //	mark, with the same                       → the same; where nothing was there but a mark, it is forgotten sooner
 //	lasting mark, with the same               → the same
 //	delete KEY created                        → 0; deletes an entry created then or before
@@ -39,8 +39,8 @@ const markSize = "33"
 //
 // Whoever writes in the place of a mark may not know of it, and have older values of the key.
 // So the time of a mark stays in what takes its place, and comes into a newer value that was
-// there before the mark: see head.go. An index is a value beside which there are others, under keys that it tells of. Where there was
-// none, a mark may have been forgotten, but none that came later than a mark of nothing lives.
+// there before the mark: see head.go. An index is a value beside which there are others, under keys that it tells of. Where no mark
+// is known, one may have been forgotten, but none that came later than a mark of nothing lives.
 //
 // An entry is written in the place of one created before it, a mark also in that of one created
 // at the same time; a replaceable one never in the place of a lasting one, a lasting one always
@@ -78,6 +78,7 @@ if type(head) == "string" and string.match(string.sub(head, 1, 15), "^[=~]%d%d%d
 		marked = there
 	elseif string.match(second, "^` + string(marked) + `%d%d%d%d%d%d%d%d%d%d%d%d%d%d$") then
 		marked = tonumber(string.sub(second, 2))
+		if marked >= there then marked = 0 end
 	end
 end
 local function telling(value, at, rest)
@@ -111,7 +112,7 @@ else
 	if op == "` + opMark + `" and (there < 0 or redis.call("strlen", key) == #value) then
 		ttl = math.max(` + markOfNothing + `, redis.call("pttl", key))
 	end
-	if op == "` + opIndex + `" and there < 0 then marked = created - ` + markOfNothing + ` end
+	if op == "` + opIndex + `" and marked == 0 then marked = created - ` + markOfNothing + ` end
 	if mark then marked = created elseif marked > 0 then value = telling(value, marked, 16) end
 	redis.call("set", key, value, "px", ttl)
 	if ARGV[6] ~= "0" or there >= 0 then result[3] = tell() end

@@ -257,7 +257,7 @@ func (t *Tier) Set(
 
 // Share is Set of a value that replaces others. If purged is not nil, the value is an index of others, under keys that it tells of:
 // when Redis has replied, purged is called with the time of the last mark of the key, of which Redis knows by the mark itself or by what
-// has taken its place. What is older is invalid, also under those keys. If the key was new, that is all from longer before than a mark
+// has taken its place. What is older is invalid, also under those keys. If no mark is known, that is all from longer before than a mark
 // of nothing lives. purged must not block.
 func (t *Tier) Share(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration), purged func(at time.Time)) {
 	t.push("", &job{
