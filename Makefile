@@ -53,8 +53,9 @@ fuzz:
 	go test -run xxx -fuzz FuzzFar -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzHead -fuzztime 10s ./cache/far
 	go test -run xxx -fuzz FuzzObject -fuzztime 10s -fuzzminimizetime 1x ./cache/web
-	go test -run xxx -fuzz FuzzFile -fuzztime 10s -fuzzminimizetime 1x ./cache/web
-	go test -run xxx -fuzz FuzzSnapshot -fuzztime 10s ./cache
+	go test -run xxx -fuzz FuzzKept -fuzztime 10s -fuzzminimizetime 1x ./cache/web
+	go test -run xxx -fuzz FuzzKept -fuzztime 10s ./cache
+	go test -run xxx -fuzz FuzzRead -fuzztime 10s ./cache/snapshot
 	go test -run xxx -fuzz FuzzCheckHost -fuzztime 10s ./upstreams/lib/guard
 	go test -run xxx -fuzz FuzzStatus -fuzztime 10s ./upstreams/lib/minecraft
 	go test -run xxx -fuzz FuzzXDB -fuzztime 10s ./upstreams/lib/geoip
@@ -113,7 +114,7 @@ fmt:
 
 # Writes the golden files and the README's table anew; read the diff.
 golden:
-	go test ./cmd/sundry/... ./proxy/admin ./upstreams/fixtures -run 'Golden|README|Exchanges|Rendering' -update
+	go test ./cmd/sundry ./cmd/sundry/internal/config ./proxy/admin ./upstreams/fixtures -run 'Golden|README|Exchanges|Rendering' -update
 
 # The pictures of the README, of a run in replay, with Chromium.
 pictures:

@@ -85,7 +85,6 @@ type Cache struct {
 	leaseEnds  leaseEnds
 	listening  sync.WaitGroup
 	deafen     context.CancelFunc // ends the listening
-	snapshot   *Snapshot          // nil: none is kept
 	metrics    *cacheMetrics
 	observer   Observer // nil: none
 	beside     Beside   // nil: none

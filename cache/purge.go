@@ -37,18 +37,13 @@ func later(a, b time.Time) time.Time {
 // was set back, as of when that is noticed; what was cached until then is purged.
 func (c *Cache) SetPurges(byEndpoint map[string]policy.Purge) {
 	now := time.Now()
-	added, hard := c.setPurges(byEndpoint, now)
-	if added {
-		c.snapshot.forget()
-	}
-	if len(hard) > 0 {
+	if hard := c.setPurges(byEndpoint, now); len(hard) > 0 {
 		c.near.removeFuture(hard, now)
 	}
 }
 
-// setPurges replaces all purges, and reports whether one of them is new, and the endpoints
-// with a new hard one.
-func (c *Cache) setPurges(ordered map[string]policy.Purge, now time.Time) (added bool, hard []string) {
+// setPurges replaces all purges, and returns the endpoints with a new hard one.
+func (c *Cache) setPurges(ordered map[string]policy.Purge, now time.Time) (hard []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	heard := make(map[string]policy.Purge, len(ordered))
@@ -57,12 +52,11 @@ func (c *Cache) setPurges(ordered map[string]policy.Purge, now time.Time) (added
 		if !p.Hard.Equal(old.Hard) {
 			hard = append(hard, name)
 		}
-		added = added || p.Soft.After(old.Soft) || p.Hard.After(old.Hard)
 		heard[name] = policy.Purge{Soft: heardAt(p.Soft, old.Soft, as.Soft, now), Hard: heardAt(p.Hard, old.Hard, as.Hard, now)}
 	}
 	c.purges = purges{maps.Clone(ordered), heard}
 	c.applyPurges()
-	return added, hard
+	return hard
 }
 
 // applyPurges tells all spaces of the purges in force. The caller holds mu.
@@ -185,7 +179,6 @@ func (s *Space) PurgeKey(key string, at time.Time) {
 func (s *Space) purgeKey(key string, at, now time.Time) {
 	s.rememberPurge(key, at, now)
 	removed := s.cache.near.removeUntil(s.policy.Class, key, at, now)
-	s.cache.snapshot.forgetKey(key)
 	if s.usesFar() {
 		if removed.After(now) {
 			removed = now // by a clock that was ahead; others may have filled the key since

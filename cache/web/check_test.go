@@ -6,8 +6,6 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"sundry/cache/entry"
+	"sundry/cache/snapshot"
 )
 
 // TestCheck covers what an object from Redis or a file may have, and what it may not.
@@ -158,89 +157,39 @@ func harmless(t *testing.T, o *Object, now time.Time) {
 	_, _ = Variants{o}.Select(selector("Accept-Language: de"), true), o.Judge(&Directives{}, now)
 }
 
-// FuzzFile requires that a file brings no more than has the right digest, under the key that it was stored under.
-func FuzzFile(f *testing.F) {
-	dir := f.TempDir()
-	s, err := NewStore(StoreConfig{Memory: 1 << 20, Variants: 3})
-	if err != nil {
-		f.Fatal(err)
-	}
+// FuzzKept requires that what is read from a file does no harm.
+func FuzzKept(f *testing.F) {
+	s := newTestStore(f, 1<<20)
 	s.Put("x/a", object(1, "body"))
-	s.Put("x/b", object(2, "body"))
-	name := filepath.Join(dir, "seed")
-	if _, err := s.WriteFile(name); err != nil {
-		f.Fatal(err)
+	s.Put("x/b", object(2, "body", "Vary: X-A"))
+	for _, value := range s.kept {
+		f.Add(value)
 	}
-	seed, err := os.ReadFile(name)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(seed)
-	f.Add([]byte(restartMagic))
-	f.Add(binary.AppendUvarint([]byte(restartMagic), math.MaxUint64))
-	f.Add(append(binary.AppendUvarint(append(binary.AppendUvarint([]byte(restartMagic), 3), "x/a"...), 1<<40), 1))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		again, file := newTestStore(t, 1<<20), filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			t.Fatal(err)
+	f.Fuzz(func(t *testing.T, value []byte) {
+		again := newTestStore(t, 1<<20)
+		read := again.admit("x/a", value, &usualRules, time.Time{}, noon.Add(time.Hour)) == snapshot.Read
+		if v := again.Get("x/a"); (len(v) > 0) != read {
+			t.Errorf("read: %v, %d are stored", read, len(v))
 		}
-		n, _ := again.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}, noon.Add(time.Hour))
-		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-			t.Error("the file is still there")
-		}
-		for key, v := range again.table.All() {
-			for _, o := range v {
-				n--
-				harmless(t, o, noon.Add(time.Hour))
-			}
-			if key == "" {
-				t.Error("of no key")
-			}
-		}
-		if n < 0 {
-			t.Errorf("%d more are stored than are counted", -n)
+		for _, o := range again.Get("x/a") {
+			harmless(t, o, noon.Add(time.Hour))
 		}
 	})
 }
 
-// TestAFileOfAnotherVersion is none that is damaged.
-func TestAFileOfAnotherVersion(t *testing.T) {
-	for text, want := range map[string]error{"sundry web 1\n\x00": ErrOtherVersion, "sundry web 9\n": ErrOtherVersion, "sundry wob 2\n": errForeign, "sundry web": errRestart, "": errRestart} {
-		file, s := filepath.Join(t.TempDir(), "file"), newTestStore(t, 1<<20)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := s.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}, noon); n != 0 || !errors.Is(err, want) {
-			t.Errorf("%q: %d %v", text, n, err)
-		}
-	}
-}
-
-// TestForgedObjectsOfAFile are left out, those of another key end what is read, and each is counted.
+// TestForgedObjectsOfAFile are left out and counted.
 func TestForgedObjectsOfAFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	write := func(records ...[]byte) {
-		if err := os.WriteFile(file, append([]byte(restartMagic), bytes.Join(records, nil)...), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	record := func(key string, o *Object) []byte {
-		var b bytes.Buffer
-		if err := writeObject(&b, key, o); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
-	}
 	forged := object(1, "body", "Content-Length: 1000")
 	forged.Status = http.StatusSwitchingProtocols
-	moved := bytes.Replace(record("x/m", object(1, "body")), []byte("x/m"), []byte("x/n"), 1)
-	write(record("x/a", object(1, "a")), record("x/f", forged), record("x/b", object(2, "b")), moved, record("x/c", object(3, "c")))
-	s := newTestStore(t, 1<<20)
-	n, err := s.ReadFile(file, func(string) *Rules { return &usualRules }, time.Time{}, noon.Add(time.Hour))
-	if n != 2 || !errors.Is(err, errRestart) || stored(s, "x/a", "1") != "a" || stored(s, "x/b", "1") != "b" || stored(s, "x/f", "1")+stored(s, "x/n", "1") != "" {
-		t.Errorf("%d %v", n, err)
+	value, err := encode(forged)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if broken := testutil.ToFloat64(s.broken.file); broken != 2 {
+	s := newTestStore(t, 1<<20)
+	if got := s.admit("x/f", value, &usualRules, time.Time{}, noon.Add(time.Hour)); got != snapshot.Broken || stored(s, "x/f", "1") != "" {
+		t.Error(got)
+	}
+	if broken := testutil.ToFloat64(s.broken.file); broken != 1 {
 		t.Errorf("%v are counted", broken)
 	}
 }

@@ -33,7 +33,7 @@ func selector(lines ...string) *Selector {
 	return &s
 }
 
-func newTestStore(t *testing.T, memory int64) *Store {
+func newTestStore(t testing.TB, memory int64) *Store {
 	t.Helper()
 	s, err := NewStore(StoreConfig{Memory: memory, Variants: 3})
 	if err != nil {

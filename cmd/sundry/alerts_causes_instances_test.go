@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +49,6 @@ func causesOfInstances() []*cause {
 			},
 		},
 		{alert: "SundryReloadFailed", fires: time.Minute, resolves: 0, stage: brokenConfiguration},
-		{alert: "SundrySnapshotFails", fires: 15 * time.Minute, resolves: 15 * time.Minute, takes: 12 * time.Second, stage: noSnapshotDirectory},
 		{alert: "SundryAcceptFailures", fires: 5 * time.Minute, resolves: 5 * time.Minute, stage: noDescriptors},
 		{alert: "SundryConnectionsFull", fires: 5 * time.Minute, resolves: 0, stage: manyConnections},
 		{alert: "SundryPanics", fires: 15 * time.Minute, resolves: 15 * time.Minute, stage: panickingSource},
@@ -126,35 +124,6 @@ func brokenConfiguration(s *scene) act {
 		}
 	}
 	return provoked(nil, reload("limits: {rate: many}\n"), reload(unwarmed+only()))
-}
-
-// noSnapshotDirectory removes the directory of the snapshot. A file is written a few seconds after each purge.
-func noSnapshotDirectory(s *scene) act {
-	dir := filepath.Join(s.t.TempDir(), "kept")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	p := s.launch(strings.Replace(unwarmed, "warm: false", "warm: false, snapshot: "+filepath.Join(dir, "snapshot"), 1),
-		"--catalog", s.catalog("ttl: 1h", newOrigin(s.t).source("up", "")))
-	s.load(100*time.Millisecond, eachID(p))
-	var last time.Time
-	purge := func() {
-		if time.Since(last) > 6*time.Second {
-			last = time.Now()
-			s.order(p, http.MethodPost, "purge", `{"endpoint":"own","mode":"hard"}`)
-		}
-	}
-	begin := func() {
-		if err := os.RemoveAll(dir); err != nil {
-			s.t.Error(err)
-		}
-	}
-	end := func() {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			s.t.Error(err)
-		}
-	}
-	return act{begin: begin, during: purge, end: end}
 }
 
 // noDescriptors lowers the limit of open files of a process to what it has open.

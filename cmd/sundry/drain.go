@@ -47,14 +47,12 @@ func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 		return errors.Join(errUrgent, adminServer.Close())
 	}
 	closed := s.finishAdmin(urgent, adminServer)
-	if err == nil && closed == nil { // or requests are under way that may change what APIs answer, or purge it
-		await(ctx, s.leave(ctx, panics.Snapshot, func(context.Context) { s.writeAPIs() }))
-	}
+	s.leaveSnapshot(ctx, err == nil && closed == nil)
 	return errors.Join(err, closed)
 }
 
 // finish closes the public listener and waits for its connections, and for what is
-// kept over a restart but of APIs.
+// kept over a restart but the snapshot.
 func (s *server) finish(ctx context.Context, publicServer *public) error {
 	for _, p := range []*public{s.plain, publicServer} {
 		if err := p.refuse(ctx); err != nil {
@@ -62,8 +60,7 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 		}
 	}
 	kept := []<-chan struct{}{
-		s.leave(ctx, panics.Snapshot, s.leaveSnapshot), s.leave(ctx, panics.Advice, s.leaveSeen),
-		s.leave(ctx, panics.History, s.front.LeaveStatus),
+		s.leave(ctx, panics.Advice, s.leaveSeen), s.leave(ctx, panics.History, s.front.LeaveStatus),
 	}
 	if s.config.Secure() { // net/http waits for each idle client to take an alert
 		defer context.AfterFunc(ctx, s.panics.Func(panics.Stop, publicServer.listener.Cut))()

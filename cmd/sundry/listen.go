@@ -63,7 +63,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 		return ignoreClosed(adminServer.Serve(s.panics.Listener(express.Follow(adminServer, listener.Reserve(private)))))
 	}))
 	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepStatus)) // early: the page shows what was before
-	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.keepSnapshot))
+	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.readSnapshot))
 	s.startMarks(ctx, &loops)
 	s.readSeen()
 	loops.Go(s.panics.Loop(ctx, panics.Advice, s.keepSeen))

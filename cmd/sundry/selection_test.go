@@ -117,7 +117,7 @@ func TestFieldsOfClientsStandInNoFile(t *testing.T) {
 	p := serveWith(t, env, "--to", origin)
 	getWith(t, p.public+"/a", hushed("1"))
 	p.end()
-	if b, err := os.ReadFile(file + "-apis"); err != nil || strings.Contains(string(b), "hush") || strings.Count(string(b), "digest ") != 5 {
+	if b, err := os.ReadFile(file); err != nil || strings.Contains(string(b), "hush") || strings.Count(string(b), "digest ") != 5 {
 		t.Errorf("%s %v", b, err)
 	}
 	p = serveWith(t, env, "--to", origin)

@@ -69,7 +69,7 @@ type server struct {
 	store      *web.Store // of APIs that are served as they are
 	observer   *advise.Observer
 	far        *far.Tier
-	snapshot   *snapshot // nil: none is kept
+	snapshot   *snapshotFile // nil: none is kept
 	front      *proxy.Server
 	lane       *express.Lane // nil: turned off
 	listener   *listener.Listener

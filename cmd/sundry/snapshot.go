@@ -2,16 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sundry/cache"
 	"sundry/cache/jitter"
+	"sundry/cache/snapshot"
 	"sundry/cache/web"
+	"sundry/metrics/panics"
 )
 
 const (
@@ -23,23 +24,44 @@ const (
 	syncLook = 100 * time.Millisecond
 )
 
-// snapshot keeps the near tier in a file.
-type snapshot struct {
-	*cache.Snapshot
+// snapshotFile is the file that keeps what is in memory over a restart.
+type snapshotFile struct {
+	*snapshot.File
 	once sync.Once     // the file is read once, even if that panics
 	done chan struct{} // closed when it has been read
+	// quiet means that no more requests come, which may change or purge what is stored of APIs.
+	quiet atomic.Bool
 }
 
 // newSnapshot returns nil where the configuration names no file.
-func (s *server) newSnapshot(reg prometheus.Registerer) *snapshot {
+func (s *server) newSnapshot(reg prometheus.Registerer) *snapshotFile {
 	if s.config.Cache.Snapshot == "" {
 		return nil
 	}
-	kept := s.cache.Snapshot(cache.SnapshotConfig{
-		File: s.config.Cache.Snapshot, Keeps: s.keeps, Registerer: reg, Log: s.log,
-		DropsKnownSince: func() time.Time { return s.replicator.DropsKnownSince() }, // which is made after the snapshot
-	})
-	return &snapshot{Snapshot: kept, done: make(chan struct{})}
+	known := func() time.Time { return s.replicator.DropsKnownSince() } // which is made after this
+	apis := s.store.Kept(s.rulesOf, known)
+	return &snapshotFile{done: make(chan struct{}), File: snapshot.New(snapshot.Config{
+		Path: s.config.Cache.Snapshot, Registerer: reg, Log: s.log,
+		Caches: []snapshot.Cache{s.cache.Kept(s.keeps, known), s.keptOfAPIs(apis)},
+	})}
+}
+
+// keptOfAPIs is what the file keeps of APIs: nothing with Redis, which has it, nor if another process may have taken over meanwhile:
+// it would read the file at its own next start, when it no longer holds.
+func (s *server) keptOfAPIs(all snapshot.Cache) snapshot.Cache {
+	values, admit := all.All, all.Admit
+	all.All = func(yield func(string, []byte) bool) {
+		if s.far == nil && !s.config.ReusePort && s.snapshot.quiet.Load() {
+			values(yield)
+		}
+	}
+	all.Admit = func(key string, value []byte) snapshot.Outcome {
+		if s.far != nil {
+			return snapshot.Redis
+		}
+		return admit(key, value)
+	}
+	return all
 }
 
 // keeps reports whether the catalog in force lets the entry of a key be in the file.
@@ -48,18 +70,24 @@ func (s *server) keeps(key string) bool {
 	return set != nil && set.Keeps(key)
 }
 
-// keepSnapshot reads the file once all purges are known, then writes it now and then, until
-// ctx ends.
-func (s *server) keepSnapshot(ctx context.Context) {
+// rulesOf are the rules under which something is kept; nil: of no API in force.
+func (s *server) rulesOf(key string) *web.Rules {
+	name, _, _ := strings.Cut(key, "/")
+	if a, ok := s.front.Catalog().API(name); ok {
+		return &a.Rules
+	}
+	return nil
+}
+
+// readSnapshot reads the file once all purges are known, unless ctx ends before.
+func (s *server) readSnapshot(ctx context.Context) {
 	if s.snapshot == nil || !s.awaitSync(ctx) {
 		return
 	}
 	s.snapshot.once.Do(func() {
 		defer close(s.snapshot.done)
 		s.snapshot.Read(ctx)
-		s.readAPIs()
 	})
-	s.snapshot.Run(ctx)
 }
 
 // awaitSync returns false when ctx ends before this instance knows all purges.
@@ -88,57 +116,16 @@ func (s *server) awaitSnapshot(ctx context.Context) {
 	}
 }
 
-// leaveSnapshot writes the file for the last time.
-func (s *server) leaveSnapshot(ctx context.Context) {
-	if s.snapshot != nil {
-		_ = s.snapshot.Write(ctx) // logged
-	}
-}
-
-// apisFile is the file for what is kept of APIs; "": what Redis has is enough.
-func (s *server) apisFile() string {
-	if s.far != nil {
-		return ""
-	}
-	return s.config.Cache.Snapshot + "-apis"
-}
-
-// readAPIs reads what was kept of APIs when the last process ended.
-func (s *server) readAPIs() {
-	file := s.apisFile()
-	if file == "" {
+// leaveSnapshot writes the file, in the time that is left of the drain, or else in closeTime. quiet means that all requests have ended.
+func (s *server) leaveSnapshot(ctx context.Context, quiet bool) {
+	if s.snapshot == nil {
 		return
 	}
-	n, err := s.store.ReadFile(file, s.rulesOf, s.replicator.DropsKnownSince(), time.Now())
-	switch {
-	case errors.Is(err, web.ErrOtherVersion):
-		s.log.Info("the stored responses of APIs were not read: the cache is cold", "reason", err)
-	case err != nil:
-		s.log.Warn("not all that was kept of APIs could be read", "read", n, "error", err)
-	case n > 0:
-		s.log.Info("read what was kept of APIs", "responses", n)
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(s.process.urgent, closeTime)
+		defer cancel()
 	}
-}
-
-// rulesOf are the rules under which something is kept; nil: of no API in force.
-func (s *server) rulesOf(key string) *web.Rules {
-	name, _, _ := strings.Cut(key, "/")
-	if a, ok := s.front.Catalog().API(name); ok {
-		return &a.Rules
-	}
-	return nil
-}
-
-// writeAPIs writes what is kept of APIs, when no more requests come. A process that has taken over meanwhile would read it at its
-// own next start, when it no longer holds.
-func (s *server) writeAPIs() {
-	file := s.apisFile()
-	if s.snapshot == nil || file == "" || s.config.ReusePort || len(s.front.Catalog().APIs) == 0 {
-		return
-	}
-	if n, err := s.store.WriteFile(file); err != nil {
-		s.log.Warn("what is kept of APIs could not be written", "error", err)
-	} else {
-		s.log.Info("wrote what is kept of APIs", "responses", n)
-	}
+	s.snapshot.quiet.Store(quiet)
+	await(ctx, s.leave(ctx, panics.Snapshot, func(ctx context.Context) { _ = s.snapshot.Write(ctx) })) // logged
 }

@@ -3,9 +3,7 @@ package cache
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -18,28 +16,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache/entry"
 	"sundry/cache/policy"
+	"sundry/cache/snapshot"
 )
 
 // keeper is a cache with a snapshot, before Read.
 type keeper struct {
 	*Cache
-	*Snapshot
-	log *bytes.Buffer
+	*snapshot.File
+	keeps func(key string) bool
+	reg   *prometheus.Registry
+	log   *bytes.Buffer
 }
 
 func keepIn(t testing.TB, file string, cfg Config) *keeper {
 	t.Helper()
-	log := &bytes.Buffer{}
-	c := newCache(t, cfg)
-	s := c.Snapshot(SnapshotConfig{
-		File: file, Keeps: func(key string) bool { return !strings.Contains(key, ":old:") },
-		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
-	return &keeper{c, s, log}
+	k := &keeper{
+		Cache: newCache(t, cfg), reg: prometheus.NewRegistry(), log: &bytes.Buffer{},
+		keeps: func(key string) bool { return !strings.Contains(key, ":old:") },
+	}
+	kept := k.Kept(func(key string) bool { return k.keeps(key) }, func() time.Time { return time.Time{} })
+	k.File = snapshot.New(snapshot.Config{Path: file, Caches: []snapshot.Cache{kept}, Registerer: k.reg, Log: slog.New(slog.NewTextHandler(k.log, nil))})
+	return k
 }
 
 // started has read the file.
@@ -68,8 +69,17 @@ func (k *keeper) wantLog(t testing.TB, words ...string) {
 	t.Errorf("no line with %q in:\n%s", words, k.log)
 }
 
+// result is how many entries had this outcome.
 func (k *keeper) result(name string) float64 {
-	return testutil.ToFloat64(k.Snapshot.metrics.entries.WithLabelValues(name))
+	all, _ := k.reg.Gather()
+	for _, family := range all {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "sundry_cache_snapshot_entries_total" && m.GetLabel()[0].GetValue() == name {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return -1
 }
 
 // told is a loader that gives this content.
@@ -132,9 +142,6 @@ func TestSnapshotBringsBackEverything(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		first.mustWrite(t)
 		first.wantLog(t, "level=INFO", `"snapshot written"`, "entries=8", "bytes=", "took=")
-		if at := testutil.ToFloat64(first.Snapshot.metrics.lastWrite); at != float64(time.Now().Unix()) {
-			t.Errorf("the last write is of %v, at %d", at, time.Now().Unix())
-		}
 		if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%v %v", info.Mode(), err)
 		}
@@ -197,7 +204,7 @@ func TestSnapshotHasWhatOnlyTheHotTableHas(t *testing.T) {
 func restarted(t *testing.T, first *keeper, open func(*Cache)) *keeper {
 	t.Helper()
 	first.mustWrite(t)
-	second := keepIn(t, first.file, Config{})
+	second := keepIn(t, first.Path, Config{})
 	open(second.Cache)
 	second.Read(t.Context())
 	return second
@@ -233,7 +240,7 @@ func TestSnapshotIsJudgedByThePolicyInForce(t *testing.T) {
 			}
 			p := classed(policy.Keyed)
 			r.change(&p)
-			second := keepIn(t, first.file, Config{})
+			second := keepIn(t, first.Path, Config{})
 			s := second.Space("ip", p)
 			second.Read(t.Context())
 			info, _, found := s.Look(key)
@@ -250,12 +257,10 @@ func TestSnapshotIsJudgedByThePolicyInForce(t *testing.T) {
 // writeOne makes a snapshot of one entry.
 func writeOne(t *testing.T, k *keeper, key string, raw []byte) {
 	t.Helper()
-	var b bytes.Buffer
-	enc := newSnapshotEncoder(&b)
-	if err := errors.Join(enc.begin(time.Now()), enc.record(key, raw), enc.end()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(k.file, b.Bytes(), 0o600); err != nil {
+	one := func(yield func(string, []byte) bool) { yield(key, raw) }
+	f := snapshot.New(snapshot.Config{Path: k.Path, Caches: []snapshot.Cache{{Version: entry.LayoutVersion, All: one}}})
+	f.Read(t.Context())
+	if err := f.Write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -270,7 +275,7 @@ func TestSnapshotOfAnotherCatalog(t *testing.T) {
 		first.keeps = func(string) bool { return true }
 		fillAll(t, first.Cache, map[string]entry.Content{"60s:old:main:": textContent("c")})
 		first.mustWrite(t)
-		second := keepIn(t, first.file, Config{})
+		second := keepIn(t, first.Path, Config{})
 		second.keeps = all
 		second.Space("60s", usual())
 		second.Read(t.Context())
@@ -293,14 +298,11 @@ func TestSnapshotRespectsPurgesInForce(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		first.mustWrite(t)
-		second := keepIn(t, first.file, Config{})
+		second := keepIn(t, first.Path, Config{})
 		openSpaces(second.Cache, stock())
 		now := time.Now()
 		second.SetPurges(map[string]policy.Purge{"60s": {Hard: now}, "yiyan": {Soft: now}})
 		spaceFor(second.Cache, "ip:").PurgeKey("ip:v1:main:=1", now)
-		if _, err := os.Stat(first.file); err != nil {
-			t.Fatalf("purges of before the start remove the file: %v", err)
-		}
 		second.Read(t.Context())
 		for key, want := range map[string]policy.State{"60s:v1:main:": policy.Absent, "yiyan:v1:main:": policy.Grace, "ip:v1:main:=1": policy.Absent, "ip:v1:main:=2": policy.Fresh} {
 			if info, _, _ := spaceFor(second.Cache, key).Look(key); info.State != want {
@@ -309,77 +311,6 @@ func TestSnapshotRespectsPurgesInForce(t *testing.T) {
 		}
 		if n := second.result("gone"); n != 2 {
 			t.Errorf("%v counted as gone", n)
-		}
-	})
-}
-
-// TestWhatWasPurgedDoesNotComeBack, whenever the process is killed and though nobody
-// remembers the purge.
-func TestWhatWasPurgedDoesNotComeBack(t *testing.T) {
-	for name, purge := range map[string]func(*Cache){
-		"hard":       func(c *Cache) { c.SetPurges(map[string]policy.Purge{"60s": {Hard: time.Now()}}) },
-		"soft":       func(c *Cache) { c.SetPurges(map[string]policy.Purge{"60s": {Soft: time.Now()}}) },
-		"all":        func(c *Cache) { c.SetPurges(map[string]policy.Purge{policy.AllEndpoints: {Hard: time.Now()}}) },
-		"of the key": func(c *Cache) { spaceFor(c, "60s:").PurgeKey("60s:v1:main:", time.Now()) },
-		"twice":      func(c *Cache) { c.SetPurges(map[string]policy.Purge{"60s": {Hard: time.Now()}}); c.SetPurges(nil) },
-		"the same one": func(c *Cache) {
-			p := map[string]policy.Purge{"60s": {Hard: time.Now()}}
-			c.SetPurges(p)
-			c.SetPurges(p)
-		},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			first := started(t, snapshotFile(t), Config{})
-			fillAll(t, first.Cache, map[string]entry.Content{"60s:v1:main:": textContent("unlawful"), "yiyan:v1:main:": textContent("b")})
-			time.Sleep(time.Second)
-			first.mustWrite(t)
-			go first.Run(ctx)
-			synctest.Wait()
-			purge(first.Cache)
-			if _, err := os.Stat(first.file); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%s: the file is still there: %v", name, err)
-			}
-			if name == "twice" { // the purge is no longer in force
-				return
-			}
-			time.Sleep(snapshotAfterPurge + time.Second)
-			synctest.Wait()
-			second := keepIn(t, first.file, Config{})
-			openSpaces(second.Cache, stock())
-			second.Read(t.Context())
-			if _, _, found := spaceFor(second.Cache, "60s:").Look("60s:v1:main:"); found {
-				t.Errorf("%s: what was purged is back", name)
-			}
-			if _, _, found := spaceFor(second.Cache, "yiyan:").Look("yiyan:v1:main:"); found == (name == "all") {
-				t.Errorf("%s: of the others, found %v\n%s", name, found, first.log)
-			}
-		})
-	}
-}
-
-// TestAPurgeDuringAWrite makes it begin anew.
-func TestAPurgeDuringAWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		first := started(t, snapshotFile(t), Config{})
-		fillAll(t, first.Cache, map[string]entry.Content{"60s:v1:main:": textContent("unlawful"), "ip:v1:main:=1": textContent("b")})
-		time.Sleep(time.Second)
-		passes := 0
-		first.keeps = func(key string) bool { // the last one is seen after the others were written
-			if strings.HasPrefix(key, "ip:") {
-				if passes++; passes == 1 {
-					first.SetPurges(map[string]policy.Purge{"60s": {Hard: time.Now()}})
-				}
-			}
-			return true
-		}
-		second := restarted(t, first, func(c *Cache) { openSpaces(c, stock()) })
-		if _, _, found := spaceFor(second.Cache, "60s:").Look("60s:v1:main:"); found || passes != 2 {
-			t.Errorf("found %v after %d passes", found, passes)
-		}
-		if _, _, found := spaceFor(second.Cache, "ip:").Look("ip:v1:main:=1"); !found {
-			t.Error("the other one is missing")
 		}
 	})
 }
@@ -395,7 +326,7 @@ func TestSnapshotOverwritesNothing(t *testing.T) {
 		fillAll(t, first.Cache, contents)
 		first.mustWrite(t)
 		time.Sleep(time.Second)
-		second := keepIn(t, first.file, Config{})
+		second := keepIn(t, first.Path, Config{})
 		for key := range contents {
 			mustFetch(t, spaceFor(second.Cache, key), key, &script{text: "new"})
 		}
@@ -493,58 +424,8 @@ func TestSnapshotForgetsFailures(t *testing.T) {
 	})
 }
 
-// TestSnapshotIsWrittenNowAndThen, if there is something new.
-func TestSnapshotIsWrittenNowAndThen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		k := started(t, snapshotFile(t), Config{})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			k.Run(ctx)
-		}()
-		written := func() float64 { synctest.Wait(); return k.result("written") }
-		time.Sleep(20 * time.Minute)
-		if n := written(); n != 0 {
-			t.Errorf("an empty tier was written: %v entries", n)
-		}
-		fillAll(t, k.Cache, map[string]entry.Content{"60s:v1:main:": textContent("a")})
-		time.Sleep(time.Duration((1+snapshotJitter)*float64(snapshotInterval)) + time.Second)
-		if n := written(); n != 1 {
-			t.Errorf("%v entries were written", n)
-		}
-		time.Sleep(20 * time.Minute)
-		if n := written(); n != 1 {
-			t.Errorf("written again, though nothing was stored: %v", n)
-		}
-		stop()
-		<-done
-		k.wantLog(t, "level=DEBUG", `"snapshot written"`)
-	})
-}
-
-// TestManyPurgesDoNotKeepSnapshotsFromBeingWritten: one that comes before the snapshot that
-// the last one asked for is written does not put it off for ever.
-func TestManyPurgesDoNotKeepSnapshotsFromBeingWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		k := started(t, snapshotFile(t), Config{})
-		fillAll(t, k.Cache, map[string]entry.Content{"yiyan:v1:main:": textContent("a")})
-		go k.Run(ctx)
-		for range 2 * snapshotInterval / snapshotAfterPurge {
-			k.SetPurges(map[string]policy.Purge{"60s": {Hard: time.Now()}})
-			time.Sleep(snapshotAfterPurge - time.Second)
-		}
-		synctest.Wait()
-		if n := k.result("written"); n == 0 {
-			t.Error("no snapshot was written")
-		}
-	})
-}
-
-// TestSnapshotIsBounded by cache.memory, and evicts nothing when it is read into less.
-func TestSnapshotIsBounded(t *testing.T) {
+// TestSnapshotIsReadIntoLess memory, and evicts nothing.
+func TestSnapshotIsReadIntoLess(t *testing.T) {
 	file := snapshotFile(t)
 	first := started(t, file, Config{Memory: 64 << 20})
 	s := first.Space("ip", classed(policy.Keyed))
@@ -564,16 +445,39 @@ func TestSnapshotIsBounded(t *testing.T) {
 			t.Errorf("%d values of class %s were evicted", n, c)
 		}
 	}
-	first.limit = 1 << 20
-	first.mustWrite(t)
-	info, err := os.Stat(file)
-	if err != nil || info.Size() > 1<<20 || info.Size() < 1<<19 {
-		t.Errorf("%d bytes: %v", info.Size(), err)
-	}
-	third := keepIn(t, file, Config{})
-	third.Space("ip", classed(policy.Keyed))
-	third.Read(t.Context())
-	if third.result("read") < 100 || testutil.ToFloat64(third.Snapshot.metrics.failures.WithLabelValues("read")) > 0 {
-		t.Errorf("%v read:\n%s", third.result("read"), third.log)
-	}
+}
+
+// FuzzKept mutates an entry of a file with right checks: what is read is sane.
+func FuzzKept(f *testing.F) {
+	f.Add([]byte{}, false)
+	f.Add([]byte{7, 0, 255}, false)
+	f.Add([]byte{11, 0, 127, 4, 0, 255}, true)
+	const key = "ip:v1:main:=1"
+	k := keepIn(f, snapshotFile(f), Config{Memory: MinMemory})
+	s := k.Space("ip", classed(policy.Keyed))
+	now := time.Now()
+	f.Fuzz(func(t *testing.T, patch []byte, negative bool) {
+		c := sound()
+		if negative {
+			c = negativeContent()
+		}
+		raw := rawOf(t, c, &entry.Meta{Created: now.Add(-time.Second), Modified: now.Add(-time.Minute)})
+		mutate(raw, patch)
+		if k.Caches[0].Admit(key, raw) != snapshot.Read {
+			return
+		}
+		e, found := k.near.head(policy.Keyed, key)
+		if !found {
+			t.Fatal("read, but not found")
+		}
+		whole, complete := e, true
+		if e.Split() {
+			whole, complete = k.near.join(policy.Keyed, key, &e)
+		}
+		if !complete {
+			t.Fatal("not complete")
+		}
+		sane(t, s, &whole)
+		k.near.remove(policy.Keyed, key)
+	})
 }
