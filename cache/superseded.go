@@ -25,11 +25,11 @@ const (
 // it finds nothing newer, the copy is served on for a second, until the next look. It is
 // as fresh as ever by its own age, so after some looks it is served without.
 //
-// It is bounded: a hint displaces that of another key with the same hash, whose copy is
+// It is bounded: a key has two places, and where others have both, its hint displaces one of them, whose copy is
 // then served on until it is no longer fresh by its own age. Hints of keys that nobody
 // requests any more are displaced like that in time. The zero value is ready.
 type superseded struct {
-	hints [1 << 12]atomic.Pointer[hint]
+	hints [1 << 16]atomic.Pointer[hint]
 	// used is false while there has been no hint, so that nobody looks for one.
 	used atomic.Bool
 }
@@ -71,9 +71,18 @@ func (m *memory) dueHint(key string, created, now time.Time) *hint {
 	return nil
 }
 
+// hintOf returns the place of a key: the one that has its hint, else one that is free, else the first.
 func (m *memory) hintOf(key string) *atomic.Pointer[hint] {
-	hints := &m.superseded.hints
-	return &hints[m.hot.hash(key)%uint64(len(hints))]
+	hints, hash := &m.superseded.hints, m.hot.hash(key)
+	first, second := &hints[hash%uint64(len(hints))], &hints[hash>>32%uint64(len(hints))]
+	one, two := first.Load(), second.Load()
+	switch {
+	case one != nil && one.key == key:
+		return first
+	case two != nil && two.key == key, one != nil && two == nil:
+		return second
+	}
+	return first
 }
 
 // supersede has a hint for the copy of a key if it was created earlier than an entry in Redis,

@@ -475,3 +475,23 @@ func TestMarks(t *testing.T) {
 		t.Error("the hint of another key counts")
 	}
 }
+
+// TestHintsOfKeysWithOnePlace: the second key takes its other one, and the first keeps its own.
+func TestHintsOfKeysWithOnePlace(t *testing.T) {
+	near, now := newCache(t, Config{}).near, time.Now()
+	places := uint64(len(near.superseded.hints))
+	one := "story:0"
+	other := one
+	for i := 1; near.hot.hash(other)%places != near.hot.hash(one)%places || other == one; i++ {
+		other = fmt.Sprint("story:", i)
+	}
+	for _, key := range []string{one, other, one} {
+		near.hintOf(key).Store(&hint{key: key, created: now})
+		near.superseded.used.Store(true)
+	}
+	for _, key := range []string{one, other} {
+		if near.hint(key, now.Add(-time.Second)) == nil {
+			t.Errorf("%s has lost its hint", key)
+		}
+	}
+}
