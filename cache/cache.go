@@ -82,7 +82,6 @@ type Cache struct {
 	flights    *flights
 	failures   *failures
 	withheld   *failures // keys whose refresh was withheld a while ago
-	leaseEnds  leaseEnds
 	listening  sync.WaitGroup
 	deafen     context.CancelFunc // ends the listening
 	metrics    *cacheMetrics
@@ -131,7 +130,7 @@ func New(cfg Config) (*Cache, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	if c.deafen = cancel; c.far != nil {
-		c.listening.Go(c.panics.Loop(ctx, panics.FarListen, func(ctx context.Context) { c.far.Listen(ctx, c.replaced, c.leaseEnds.ended, c.hears) }))
+		c.listening.Go(c.panics.Loop(ctx, panics.FarListen, func(ctx context.Context) { c.far.Listen(ctx, c.replaced, c.hears) }))
 	}
 	return c, nil
 }

@@ -9,15 +9,13 @@ import (
 	"sundry/cache/policy"
 )
 
-// Waiting for the instance that holds the lease, which is filling the key. It announces
-// the end of its fill, so what follows is for lost announcements, and for holders that
-// have died.
+// Waiting for the instance that holds the lease, which is filling the key.
 const (
-	// leaseCheck is how often a waiter looks into Redis while it hears of no announcement.
-	leaseCheck = 500 * time.Millisecond
-	// leasePoll is how often it looks while Redis does not say whether there is a lease, or
-	// no announcement would be heard.
+	// firstPoll is the pause before the first look into Redis. Later ones are twice as long each, up to leasePoll.
+	firstPoll = 5 * time.Millisecond
 	leasePoll = 50 * time.Millisecond
+	// pollSpread is the share by which the pauses vary.
+	pollSpread = 0.5
 	// leaseWait is how long the wait goes on after the lease was last seen.
 	leaseWait = 2 * time.Second
 	// leaseShare is the part of FillTimeout that a fill may spend waiting; the
@@ -67,13 +65,11 @@ func (f *fill) releaseLease() {
 func (f *fill) waitForHolder(ctx context.Context) (got *flightResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(leaseShare*float64(f.policy.FillTimeout)))
 	defer cancel()
-	ended, forget := f.cache.leaseEnds.await(f.key)
-	defer forget()
 	result := "timeout"
 	defer func() { f.cache.metrics.leaseWait(result, got != nil, err != nil) }()
-	for first, lastSeen := true, time.Now(); time.Since(lastSeen) < leaseWait; first = false {
-		pause := nextLook(f.cache.far.Want(ctx, f.key), first, f.cache.leaseEnds.isDeaf())
-		if !waitForEnd(ctx, ended, min(pause, leaseWait-time.Since(lastSeen))) {
+	pause := firstPoll
+	for lastSeen := time.Now(); time.Since(lastSeen) < leaseWait; pause = min(2*pause, leasePoll) {
+		if jitter.Pause(ctx, pause, pollSpread) != nil {
 			break
 		}
 		got, leased, err := f.poll(ctx)
@@ -91,33 +87,6 @@ func (f *fill) waitForHolder(ctx context.Context) (got *flightResult, err error)
 		}
 	}
 	return nil, nil //nolint:nilnil // no result
-}
-
-// nextLook is how long a waiter waits for an announcement before it looks into Redis,
-// from how long the lease lasts. A lease that is gone at first has been released since
-// it was denied.
-func nextLook(left time.Duration, first, deaf bool) time.Duration {
-	switch {
-	case left > 0 && !deaf:
-		const expired = 2 * time.Millisecond // Redis counts whole ones
-		return min(left+expired, jitter.Around(leaseCheck, 0.2))
-	case left == 0 && first:
-		return 0
-	}
-	return jitter.Around(leasePoll, 0.5)
-}
-
-// waitForEnd waits for an announcement, at most that long; false once ctx has ended.
-func waitForEnd(ctx context.Context, ended <-chan struct{}, most time.Duration) bool {
-	t := time.NewTimer(most)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-ended:
-	case <-t.C:
-	}
-	return true
 }
 
 // poll looks once for an entry that is fresh or newer than the one that Redis held

@@ -95,7 +95,6 @@ func (c *Cache) Lost(key string, created time.Time) {
 // hears is called when announcements are heard from now on, or no more: then there is
 // nothing to be looked up before they are heard again.
 func (c *Cache) hears(yes bool) {
-	c.leaseEnds.hears(yes)
 	if yes {
 		c.MissedAnnouncements()
 	} else {

@@ -31,17 +31,12 @@ type Remote interface {
 	Delete(key string, created time.Time)
 	// Lease asks for the right to fill a key; release is never nil.
 	Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func())
-	// Want asks whoever holds a key's lease to announce its release, and returns how
-	// long the lease lasts if its holder has died; 0: there is none, or that cannot be
-	// read.
-	Want(ctx context.Context, key string) (left time.Duration)
-	// Listen calls replaced and ended, one call after the other, for the announcements
+	// Listen calls replaced, one call after the other, for the announcements
 	// of all instances, until ctx ends: that a key has a new value created then, which is
-	// called as well where Set found a newer one; and that the lease of a key was released
-	// that was wanted. Announcements may be lost,
+	// called as well where Set found a newer one. Announcements may be lost,
 	// repeated or false. It calls hears with true when it begins to hear them, at first and
 	// after each outage: those of before are lost; and with false while it does not.
-	Listen(ctx context.Context, replaced func(key string, created time.Time), ended func(key string), hears func(bool))
+	Listen(ctx context.Context, replaced func(key string, created time.Time), hears func(bool))
 }
 
 const (

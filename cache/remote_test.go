@@ -25,10 +25,9 @@ type fakeRemote struct {
 	failures map[string][]byte
 	leased   map[string]bool
 	// dies is when a lease ends whose holder has died.
-	dies   map[string]time.Time
-	wanted map[string]bool
-	deny   bool
-	gets   int
+	dies map[string]time.Time
+	deny bool
+	gets int
 	// slow is how long a look takes.
 	slow time.Duration
 	// silent answers no look.
@@ -48,19 +47,18 @@ type writtenAt struct {
 // listener is an instance that hears announcements.
 type listener struct {
 	replaced func(key string, created time.Time)
-	ended    func(key string)
 	hears    func(bool)
 }
 
 func newFakeRemote() *fakeRemote {
 	return &fakeRemote{
 		values: map[string][]byte{}, dates: map[string]writtenAt{}, failures: map[string][]byte{}, leased: map[string]bool{},
-		dies: map[string]time.Time{}, wanted: map[string]bool{}, listeners: map[*listener]bool{},
+		dies: map[string]time.Time{}, listeners: map[*listener]bool{},
 	}
 }
 
-func (s *fakeRemote) Listen(ctx context.Context, replaced func(key string, created time.Time), ended func(key string), hears func(bool)) {
-	l := &listener{replaced, ended, hears}
+func (s *fakeRemote) Listen(ctx context.Context, replaced func(key string, created time.Time), hears func(bool)) {
+	l := &listener{replaced, hears}
 	s.mu.Lock()
 	s.listeners[l] = true
 	s.mu.Unlock()
@@ -120,19 +118,6 @@ func (s *fakeRemote) keep(key string, d writtenAt, value []byte, ttl time.Durati
 	}
 	s.values[key], s.dates[key] = value, d
 	return time.Time{}, true
-}
-
-func (s *fakeRemote) Want(_ context.Context, key string) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.isLeased(key) {
-		return 0
-	}
-	s.wanted[key] = true
-	if end, dies := s.dies[key]; dies {
-		return time.Until(end)
-	}
-	return time.Second
 }
 
 func (s *fakeRemote) isLeased(key string) bool {
@@ -196,13 +181,8 @@ func (s *fakeRemote) Lease(_ context.Context, key string, _ time.Duration) (bool
 	s.leased[key] = true
 	return true, func() {
 		s.mu.Lock()
-		wanted := s.wanted[key]
 		delete(s.leased, key)
-		delete(s.wanted, key)
 		s.mu.Unlock()
-		if wanted {
-			s.announce(func(l *listener) { l.ended(key) })
-		}
 	}
 }
 

@@ -9,20 +9,15 @@ import (
 	"sundry/cache/entry"
 )
 
-// Instances tell each other through one channel of Redis what some of them profit
-// from: that a key's entry was replaced by a newer one, and that the fill of a key has
-// ended whose lease another instance wanted. First fills of a key are not announced,
-// because nobody has an older copy, nor are ends that nobody waits for: so the messages
-// are as many as the refreshes of the fleet, and a few for keys that several instances
-// miss at the same time.
+// Instances tell each other through one channel of Redis that a key's entry was replaced by a newer one. First fills of a key are
+// not announced, because nobody has an older copy: so the messages are as many as the refreshes of the fleet.
 //
 // What is guaranteed: whoever hears an announcement finds in Redis what it is about,
 // because that was written before. Nothing else: an announcement may be lost, with the
 // connection of its sender or of a listener, and be heard twice. Nothing may depend on
-// one. Who hears none finds the newer entry when its own copy is no longer fresh, and
-// the end of a fill when it looks again.
+// one. Who hears none finds the newer entry when its own copy is no longer fresh.
 //
-// A message is small text, "replaced <unix milliseconds> <key>" or "ended <key>". The time of
+// A message is small text, "replaced <unix milliseconds> <key>". The time of
 // a mark has a plus sign, which instances of earlier versions take for the same number.
 // Everybody who may publish in this Redis can send one, so it is only a hint to look
 // into Redis, or not to use older values of a key. Of one of another version, or of a stranger,
@@ -30,7 +25,6 @@ import (
 
 const (
 	replacedKind = "replaced "
-	endedKind    = "ended "
 	markSign     = "+"
 )
 
@@ -40,12 +34,8 @@ func (t *Tier) announcements() string {
 	return keyPrefix + "announcements:" + strconv.Itoa(t.database)
 }
 
-// readAnnouncement reads a message; false when it is not one of ours. created is zero
-// for the end of a fill.
+// readAnnouncement reads a message; false when it is not one of ours.
 func readAnnouncement(message string) (key string, created time.Time, ok bool) {
-	if key, ok = strings.CutPrefix(message, endedKind); ok {
-		return key, time.Time{}, announceable(key)
-	}
 	rest, ok := strings.CutPrefix(message, replacedKind)
 	at, key, found := strings.Cut(rest, " ")
 	if !ok || !found || !announceable(key) {
@@ -69,12 +59,11 @@ func announceable(key string) bool {
 
 // Listen calls replaced for each key whose entry another instance has replaced (or this
 // one: what it announces it hears as well), with the creation time of the new one by this
-// machine's clock, and for each of which Redis had a newer one than was to be written, and
-// ended for each whose awaited fill has ended. It calls hears with true whenever it is
+// machine's clock, and for each of which Redis had a newer one than was to be written. It calls hears with true whenever it is
 // subscribed, because those of before are lost, and with false at first and when it hears
 // no more, as when Redis is killed. It returns when ctx ends. None of them may block. See
 // above for what is guaranteed: announcements are hints, which may be lost.
-func (t *Tier) Listen(ctx context.Context, replaced func(key string, created time.Time), ended func(key string), hears func(bool)) {
+func (t *Tier) Listen(ctx context.Context, replaced func(key string, created time.Time), hears func(bool)) {
 	hears(false)
 	t.superseder.Store(&replaced)
 	defer t.superseder.Store(nil)
@@ -92,9 +81,6 @@ func (t *Tier) Listen(ctx context.Context, replaced func(key string, created tim
 			switch key, created, ok := readAnnouncement(message); {
 			case !ok:
 				t.metrics.announced("invalid")
-			case created.IsZero():
-				t.metrics.announced("received")
-				ended(key)
 			default:
 				t.metrics.announced("received")
 				if marked := t.markListener.Load(); marked != nil && isOfMark(message) {

@@ -27,14 +27,11 @@ func TestAnnouncementsAreRead(t *testing.T) {
 		if k, created, ok := readAnnouncement(replaced(key)); k != key || !created.Equal(at) || !ok {
 			t.Errorf("%q %v %v", k, created, ok)
 		}
-		if k, created, ok := readAnnouncement(endedKind + key); k != key || !created.IsZero() || !ok {
-			t.Errorf("%q %v %v", k, created, ok)
-		}
 	}
 	for _, message := range []string{
-		"", "ended", "ended ", "ENDED k", "replaced", "replaced ", "replaced 1", "replaced 1 ", "replaced  k", "replaced x k", "replaced 0 k",
-		"replaced -1 k", "replaced 99999999999999999999 k", "replaced 1.5 k", "changed", "ended k\x00", "ended k\nk", "replaced 1 \x7f",
-		"ended " + strings.Repeat("k", entry.MostAnnounced+1),
+		"", "ended k", "REPLACED 1 k", "replaced", "replaced ", "replaced 1", "replaced 1 ", "replaced  k", "replaced x k", "replaced 0 k",
+		"replaced -1 k", "replaced 99999999999999999999 k", "replaced 1.5 k", "changed", "replaced 1 k\x00", "replaced 1 k\nk", "replaced 1 \x7f",
+		"replaced 1 " + strings.Repeat("k", entry.MostAnnounced+1),
 	} {
 		if key, created, ok := readAnnouncement(message); ok {
 			t.Errorf("%q was read: %q %v", message, key, created)
@@ -49,16 +46,12 @@ func TestAnnouncementsAreRead(t *testing.T) {
 
 func FuzzAnnouncement(f *testing.F) {
 	f.Add("replaced 1764000000123 ip:abc")
-	f.Add("ended ip:abc")
 	f.Fuzz(func(t *testing.T, message string) {
 		key, created, ok := readAnnouncement(message)
 		if !ok {
 			return
 		}
-		again := endedKind + key
-		if !created.IsZero() {
-			again = fmt.Sprint("replaced ", created.UnixMilli(), " ", key)
-		}
+		again := fmt.Sprint("replaced ", created.UnixMilli(), " ", key)
 		if k, c, ok := readAnnouncement(again); k != key || !c.Equal(created) || !ok {
 			t.Errorf("%q became %q", message, again)
 		}
@@ -83,7 +76,6 @@ func listen(t *testing.T, url string, change ...func(*Config)) *ear {
 	done.Go(func() {
 		e.Listen(ctx,
 			func(key string, created time.Time) { e.hear(replacement(key, created)) },
-			func(key string) { e.hear("ended " + key) },
 			func(hears bool) {
 				if hears {
 					e.missed.Add(1)
@@ -169,78 +161,17 @@ func TestReplacementsAreHeardOnceTheyAreThere(t *testing.T) {
 	})
 }
 
-// TestReleaseIsAnnouncedToThoseWhoWantIt, after what was written, and whether or not
-// the lease was renewed; one that nobody wants is not.
-func TestReleaseIsAnnouncedToThoseWhoWantIt(t *testing.T) {
-	servers(t, func(t *testing.T, url string) {
-		one, two := listen(t, url), listen(t, url)
-		if left := two.Want(t.Context(), "k"); left != 0 {
-			t.Errorf("a lease that nobody has lasts %v", left)
-		}
-		_, release := one.Lease(t.Context(), "unwanted", time.Minute)
-		release()
-		_, release = one.Lease(t.Context(), "k", time.Minute)
-		for range 3 { // wanted by several
-			if left := two.Want(t.Context(), "k"); left <= 0 || left > leaseLife {
-				t.Errorf("it lasts %v", left)
-			}
-		}
-		if held, _ := two.Lease(t.Context(), "k", time.Minute); held {
-			t.Fatal("a wanted lease was given away")
-		}
-		one.set("k", []byte("v"), time.Minute)
-		release()
-		two.hears(t, "ended k")
-		if f := two.Look(t.Context(), "k", 0); string(f.Value) != "v" || f.Leased {
-			t.Errorf("%q %v", f.Value, f.Leased)
-		}
-		one.hears(t, "ended k")
-		waittest.Until(t, "the count", func() bool { return one.counted("sent") == 1 })
-	})
-}
-
-// TestAWantedLeaseIsRenewed, as any other.
-func TestAWantedLeaseIsRenewed(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	one, two := listen(t, server.URL()), listen(t, server.URL())
-	begin := time.Now()
-	_, release := one.Lease(t.Context(), "k", time.Minute)
-	two.Want(t.Context(), "k")
-	waittest.Until(t, "its first term to be over", func() bool {
-		if !two.Look(t.Context(), "k", 0).Leased {
-			t.Fatalf("gone after %v, while it is held", time.Since(begin))
-		}
-		return time.Since(begin) > leaseLife+leaseRenewal/2
-	})
-	release()
-	two.hears(t, "ended k")
-}
-
-// TestALeaseThatIsNoLeaseHarmsNobody: a stranger has written to its key.
-func TestALeaseThatIsNoLeaseHarmsNobody(t *testing.T) {
-	server := redistest.Start(t)
-	tier := listen(t, server.URL())
-	server.Must("SET sundry:lease:eternal x")
-	server.Must("RPUSH sundry:lease:list x")
-	server.Must("SET sundry:lease:long x PX 3600000")
-	for key, most := range map[string]time.Duration{"eternal": 0, "list": 0, "long": leaseLife} {
-		if left := tier.Want(t.Context(), key); left < 0 || left > most {
-			t.Errorf("%s: %v", key, left)
-		}
-	}
-}
-
 // TestForeignMessagesAreCountedAndIgnored.
 func TestForeignMessagesAreCountedAndIgnored(t *testing.T) {
 	server := redistest.Start(t)
 	tier := listen(t, server.URL())
-	for i, message := range []string{"hello", `"ended "`, `"replaced x k"`, `"\x00\xff"`} {
+	for i, message := range []string{"hello", `"replaced "`, `"replaced x k"`, `"\x00\xff"`} {
 		server.Must("PUBLISH sundry:announcements:0 " + message)
 		waittest.Until(t, message, func() bool { return tier.counted("invalid") == float64(i+1) })
 	}
-	server.Must(`PUBLISH sundry:announcements:0 "ended k"`)
-	tier.hears(t, "ended k")
+	at := time.UnixMilli(1_764_000_000_123)
+	server.Must(fmt.Sprintf(`PUBLISH sundry:announcements:0 "replaced %d k"`, at.UnixMilli()))
+	tier.hears(t, replacement("k", at))
 }
 
 // TestListeningSurvivesAnOutage, and says that it does not hear meanwhile.
@@ -276,7 +207,7 @@ func TestListeningToADeadRedisEnds(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
 	never := func() { t.Error("announced by nobody") }
-	tier.Listen(ctx, func(string, time.Time) { never() }, func(string) { never() }, func(hears bool) {
+	tier.Listen(ctx, func(string, time.Time) { never() }, func(hears bool) {
 		if hears {
 			never()
 		}
@@ -290,14 +221,13 @@ func TestWithoutTheRightToPublish(t *testing.T) {
 	two := listen(t, server.URL())
 	one := &ear{Tier: open(t, "redis://quiet:s3cret@"+server.Addr+"/0", unhurried)}
 	_, release := one.Lease(t.Context(), "k", time.Minute)
-	two.Want(t.Context(), "k")
 	one.replace("k", []byte("v"), time.Minute, time.UnixMilli(1))
 	release()
 	waittest.Until(t, "the value and the release", func() bool {
 		f := two.Look(t.Context(), "k", 0)
 		return string(f.Value) == "v" && !f.Leased
 	})
-	waittest.Until(t, "the count", func() bool { return one.counted("failed") == 2 })
+	waittest.Until(t, "the count", func() bool { return one.counted("failed") == 1 })
 	if said := two.heard(); len(said) != 0 {
 		t.Errorf("heard %q", said)
 	}

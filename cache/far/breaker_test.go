@@ -198,7 +198,7 @@ func TestRedisThatIsBackIsAskedAtOnce(t *testing.T) {
 	server.Stop()
 	waittest.Until(t, "the circuits of reads and writes to open", func() bool {
 		e.Look(t.Context(), "k", 0)
-		e.Want(t.Context(), "k")
+		_, _ = e.Lease(t.Context(), "k", time.Second)
 		return e.reads.open() && e.writes.open() && !e.listening()
 	})
 	server.Restart()

@@ -13,8 +13,7 @@ import (
 )
 
 // A lease is a key in Redis whose value is a token that its owner alone knows, and
-// which expires soon unless its owner renews it. Whoever is denied it may mark it as
-// wanted, with wantedMark behind the token: then its release is announced.
+// which expires soon unless its owner renews it.
 const (
 	// maxLease bounds a lease, even if its owner still works.
 	maxLease = time.Minute
@@ -23,8 +22,6 @@ const (
 	leaseLife = time.Second
 	// leaseRenewal is how often the owner renews it: one renewal may be lost.
 	leaseRenewal = leaseLife / 3
-	// wantedMark is not a character of tokens.
-	wantedMark = "!"
 )
 
 // Lease asks for the fleet's right to fill a key for at most ttl, which is
@@ -39,6 +36,9 @@ func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held b
 	heldElsewhere := false
 	err := t.writes.call(func() error {
 		err := t.take(ctx, key, token, min(ttl, leaseLife))
+		if errors.Is(err, redis.Nil) && t.removeStranger(ctx, key) {
+			err = t.take(ctx, key, token, min(ttl, leaseLife))
+		}
 		if heldElsewhere = errors.Is(err, redis.Nil); heldElsewhere {
 			return nil
 		}
@@ -74,43 +74,24 @@ func (t *Tier) hold(key, token string, ttl time.Duration) (release func()) {
 	}
 }
 
-// wantScript marks a lease as wanted, and returns how long it lasts unless it is
-// renewed; 0: there is none. What no instance has put there, because it is no text or
-// lasts longer than any lease, goes: it would keep everybody waiting.
-const wantScript = `
+// strangerScript removes a lease that no instance has taken, because it is no text or lasts longer than any lease: it would
+// keep everybody waiting. It returns 1 if there was such a one.
+const strangerScript = `
 local left = redis.call("pttl", KEYS[1])
-if left == -2 or left == 0 then return 0 end
-local last = redis.pcall("getrange", KEYS[1], -1, -1)
-if type(last) ~= "string" or left == -1 or left > tonumber(ARGV[2]) then
-	redis.call("del", KEYS[1])
-	return 0
-end
-if last ~= ARGV[1] then redis.call("append", KEYS[1], ARGV[1]) end
-return left`
+if left >= 0 and left <= tonumber(ARGV[1]) and redis.call("type", KEYS[1]).ok == "string" then return 0 end
+return redis.call("del", KEYS[1])`
 
-// Want asks the owner of a key's lease to announce the end of its fill, and returns how
-// long the lease still lasts if the owner has died; 0 when there is none, and when
-// Redis does not reply. An announcement that was made before Want is not repeated:
-// begin to listen first, and look into Redis after a 0.
-func (t *Tier) Want(ctx context.Context, key string) (left time.Duration) {
-	err := t.writes.call(func() error {
-		call, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
-		defer cancel()
-		ms, err := t.client.Eval(call, wantScript, []string{t.name(leasePrefix, key)}, wantedMark, leaseLife.Milliseconds()).Int64()
-		left = time.Duration(ms) * time.Millisecond
-		return markCanceled(ctx, err)
-	})
-	if err != nil {
-		t.log.Debug("lease not marked as wanted", "error", err)
-		return 0
-	}
-	return left
+// removeStranger reports whether it has removed a lease that no instance has taken.
+func (t *Tier) removeStranger(ctx context.Context, key string) bool {
+	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
+	defer cancel()
+	n, err := t.client.Eval(ctx, strangerScript, []string{t.name(leasePrefix, key)}, leaseLife.Milliseconds()).Int64()
+	return err == nil && n > 0
 }
 
-// renewScript extends a lease only if it is still ours, wanted or not.
+// renewScript extends a lease only if it is still ours.
 const renewScript = `
-local owner = redis.pcall("get", KEYS[1])
-if owner ~= ARGV[1] and owner ~= ARGV[1] .. "` + wantedMark + `" then return 0 end
+if redis.pcall("get", KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call("pexpire", KEYS[1], ARGV[2])`
 
 // renewal renews a lease until an instant, or until it is stopped. A failed one is made up

@@ -130,7 +130,7 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	case deleting:
 		return eval(ctx, p, keys, opDelete, t.clock.ofFleet(j.created).UnixMilli())
 	case releasing:
-		return eval(ctx, p, keys, opRelease, j.token, t.announcements(), endedKind+j.cacheKey)
+		return eval(ctx, p, keys, opRelease, j.token)
 	}
 	name, announce := "", 0
 	if announceable(j.cacheKey) {
@@ -150,7 +150,7 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	}
 	args := []any{op, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce}
 	if r := j.release; r != nil {
-		keys, args = append(keys, r.key), append(args, r.token, endedKind+r.cacheKey)
+		keys, args = append(keys, r.key), append(args, r.token)
 	}
 	return eval(ctx, p, keys, args...)
 }

@@ -29,12 +29,12 @@ const markSize = "33"
 //	mark, with the same                       → the same; where nothing was there but a mark, it is forgotten sooner
 //	lasting mark, with the same               → the same
 //	delete KEY created                        → 0; deletes an entry created then or before
-//	release KEY token channel message         → 0; deletes the lease if it has the token
+//	release KEY token                         → 0; deletes the lease if it has the token
 //
 // Behind that each returns the time of Redis, and whether something was announced (1),
 // could not be (2) or did not have to be (0). Times are in Unix milliseconds. A write may
-// have the release of the key's lease along, with LEASE, token and message: then a fourth
-// value says whether its end was announced, or that it is still there (3). The fifth value of
+// have the release of the key's lease along, with LEASE and token: then a fourth
+// value of 3 says that it is still there. The fifth value of
 // a write or a mark is the time of the last mark of the key; 0: none is known.
 //
 // Whoever writes in the place of a mark may not know of it, and have older values of the key.
@@ -46,7 +46,7 @@ const markSize = "33"
 // at the same time; a replaceable one never in the place of a lasting one, a lasting one always
 // in that of a replaceable one. An entry from the future, by a clock that is ahead, is dated now,
 // so that it keeps no newer one out: see head.go. What replaces another is announced, and what is
-// to be; the end of a lease, if it was wanted. That it may not publish does not stop it.
+// to be. That it may not publish does not stop it.
 var writeScript = redis.NewScript(`
 local key, op = KEYS[1], ARGV[1]
 local t = redis.call("time")
@@ -56,17 +56,15 @@ local function announce(channel, message)
 	if type(reply) == "table" and reply.err then return 2 end
 	return 1
 end
-local function release(lease, token, channel, message)
-	local owner = redis.pcall("get", lease)
-	local wanted = owner == token .. "` + wantedMark + `"
-	if owner ~= token and not wanted then return 0 end
+local function release(lease, token)
+	if redis.pcall("get", lease) ~= token then return 0 end
 	local reply = redis.pcall("del", lease)
 	if type(reply) == "table" then return 3, reply end
-	return wanted and announce(channel, message) or 0
+	return 0
 end
 if op == "` + opRelease + `" then
-	local announced, refused = release(key, ARGV[2], ARGV[3], ARGV[4])
-	return refused or {0, now, announced}
+	local _, refused = release(key, ARGV[2])
+	return refused or {0, now, 0}
 end
 local latest = now + 1000
 local head = redis.pcall("getrange", key, 0, 48)
@@ -118,7 +116,7 @@ else
 	if ARGV[6] ~= "0" or there >= 0 then result[3] = tell() end
 end
 result[5] = marked
-if KEYS[2] then result[4] = release(KEYS[2], ARGV[7], ARGV[4], ARGV[8]) end
+if KEYS[2] then result[4] = release(KEYS[2], ARGV[7]) end
 return result`)
 
 // What leaseScript says of a lease.
