@@ -73,8 +73,8 @@ func (t *Tier) Listen(ctx context.Context, replaced func(key string, created tim
 			// What was missed is looked at again now, which open circuits would reject.
 			t.reads.close()
 			t.writes.close()
-			t.metrics.listening.Set(1)
 			hears(true)
+			t.metrics.listening.Set(1)
 		},
 		ended: func() { t.metrics.listening.Set(0); hears(false) },
 		received: func(message string) {

@@ -66,6 +66,7 @@ func TestPurgedGroupsReachTheFleet(t *testing.T) {
 	for _, path := range []string{"/shop/a", "/shop/b", "/news/a", "/shop/later"} {
 		before[path] = body(one, path)
 	}
+	waittest.Until(t, "Redis has them", func() bool { return one.metric("sundry_far_queue_entries") == 0 })
 	waittest.Until(t, "all have them", func() bool {
 		for path, want := range before {
 			if body(two, path) != want || path != "/shop/later" && body(cutOff, path) != want {
@@ -80,7 +81,9 @@ func TestPurgedGroupsReachTheFleet(t *testing.T) {
 	waittest.Until(t, "the other instance has heard", func() bool { return body(two, "/shop/a") != before["/shop/a"] })
 	after := body(one, "/shop/a")
 	wire.set(false, nil)
-	waittest.Until(t, "it is back", func() bool { return cutOff.metric("sundry_far_listening") == 1 })
+	waittest.Until(t, "it is back", func() bool {
+		return cutOff.metric("sundry_far_listening") == 1 && cutOff.metric("sundry_settings_in_sync") == 1
+	})
 	late := start(patient(redis.URL()))
 	for name, p := range map[string]*instance{"one": one, "two": two, "cut off": cutOff, "late": late} {
 		for _, path := range []string{"/shop/a", "/shop/later"} {
