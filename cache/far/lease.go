@@ -75,7 +75,7 @@ func (t *Tier) hold(key, token string, ttl time.Duration) (release func()) {
 }
 
 // strangerScript removes a lease that no instance has taken, because it is no text or lasts longer than any lease: it would
-// keep everybody waiting. It returns 1 if there was such a one.
+// keep everybody waiting. It returns 1 if it has removed one.
 const strangerScript = `
 local left = redis.call("pttl", KEYS[1])
 if left >= 0 and left <= tonumber(ARGV[1]) and redis.call("type", KEYS[1]).ok == "string" then return 0 end

@@ -23,8 +23,8 @@ type Far interface {
 	// Look reads a value within a small time budget. No lease is asked for.
 	Look(ctx context.Context, key string, lease time.Duration) entry.Found
 	// Share writes a value created then, unless there is a newer one, and tells all instances of it: see Replaced. It never
-	// blocks. make is called when it is written; 0: it is not. If Redis knows that the key was marked, purged is called with the time
-	// of the last mark: until then, values are invalid. nil means that nobody needs to know.
+	// blocks. make is called when it is written; 0: it is not. If purged is not nil, the value is that of a URI:
+	// purged is called with the time of the last mark of the key, until which values are invalid, also those of its variants.
 	Share(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration), purged func(at time.Time))
 	// Mark is Share of a value of one byte that must arrive. Values that take its place, or are newer, tell of it: see entry.Found.
 	// Unless lasting is set, a key that had no value stores it only as long as a fill may take.

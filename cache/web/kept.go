@@ -33,7 +33,7 @@ func (s *Store) kept(yield func(string, []byte) bool) {
 			if s.outOfGroups(key, o) {
 				continue
 			}
-			if value, err := encode(o); err == nil && !yield(key, value) { // a header can be encoded
+			if value, err := encode(o); err == nil && !yield(key, value) {
 				return
 			}
 		}
