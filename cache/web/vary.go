@@ -28,7 +28,14 @@ func varyFields(response http.Header, ignored []string) (names []string, err err
 	if response["Content-Encoding"] != nil && !slices.Contains(ignored, codingField) {
 		names = append(names, codingField)
 	}
+	var read [maxVary]string // the last members, as they are: to compare with them is faster than to make names of them again
+	n := 0
 	for m := range members(response["Vary"]) {
+		if slices.Contains(read[:], m) {
+			continue
+		}
+		read[n%maxVary] = m
+		n++
 		switch name := http.CanonicalHeaderKey(m); {
 		case m == "*":
 			return nil, errVaryAny
