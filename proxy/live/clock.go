@@ -60,12 +60,13 @@ func (r *Replicator) readClock(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.datePending()
+	drops := r.dropsToRepeat(offset)
 	if r.loaded || len(r.pending) > 0 {
-		r.purge(r.dropsToRepeat(offset))
+		r.purge(drops)
 	}
 }
 
-// dropsToRepeat returns the drops that are known, where they were carried out as of times that are wrong by this offset. The
+// dropsToRepeat returns the drops that were carried out here and are dated wrong by this offset: before the first read, none. The
 // caller holds mu.
 func (r *Replicator) dropsToRepeat(offset time.Duration) []Order {
 	if (offset - r.ordersOffset).Abs() <= maxSkew {

@@ -192,6 +192,24 @@ func TestOrdersAreDatedAnew(t *testing.T) {
 	})
 }
 
+// TestOrdersAreNotDatedAnew by an instance that knew the clock when it carried them out, however little that changes since.
+func TestOrdersAreNotDatedAnew(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		f.change(Change{Do: DoDrop, Target: "ip", Key: "ip:k"})
+		store := &otherClock{connection: &connection{sharedStore: f.connOne.sharedStore}, ahead: time.Hour}
+		three, applied := newReplicator(store)
+		for range 3 {
+			if err := three.FirstSync(f.ctx); err != nil {
+				t.Fatal(err)
+			}
+			store.ahead += maxSkew / 4
+		}
+		if n := len(applied.orders()); n != 1 {
+			t.Errorf("carried out %d times", n)
+		}
+	})
+}
+
 // TestWhatIsSaidOfClocks is true: that they disagree, and once they do not, that they agree.
 func TestWhatIsSaidOfClocks(t *testing.T) {
 	var lines bytes.Buffer
