@@ -26,7 +26,7 @@ func churnedItems() []string { return numbered(itemPath, 900_000_000, churnedKey
 
 // fillChurned asks for what the hits ask for, some times: what is asked for again is popular.
 func fillChurned(b *bench, r *row) error {
-	return r.fill(b.servers[sundryKeeps], slices.Repeat(numbered(keyPath, 1, zipfKeys), 4))
+	return r.fill(b.servers[sundryChurns], slices.Repeat(numbered(keyPath, 1, zipfKeys), 4))
 }
 
 // churn measures how long hits take while a fifth of the near tier is purged, asked for

@@ -88,7 +88,7 @@ func allRows() []*row {
 		{name: "api-pass", title: "an API's miss, 1 kB, not stored; net/http: `httputil.ReverseProxy`", servers: proxied,
 			paths: freshItems, counted: "bypass", each: cost},
 		{name: "latency", servers: everyone, paths: always(digestPath), counted: "hit", each: latency},
-		{name: "churn", servers: []string{sundryKeeps}, paths: zipf, ready: fillChurned, each: churn},
+		{name: "churn", servers: []string{sundryChurns}, paths: zipf, ready: fillChurned, each: churn},
 		{name: "memory", once: memory},
 		{name: "overload", once: overload},
 		{name: "fleet", once: fleet},

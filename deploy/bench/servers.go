@@ -16,7 +16,7 @@ const (
 	sundryPlain   = "sundry-plain"   // the same with express: false
 	sundryFetches = "sundry-fetches" // asks the bench's upstream
 	sundryRedis   = "sundry-redis"   // with Redis, and more keys there than its near tier holds
-	sundryKeeps   = "sundry-keeps"   // as sundry-fetches, with a snapshot
+	sundryChurns  = "sundry-churns"  // as sundry-fetches, for the row churn
 	sundryStores  = "sundry-stores"  // asks the bench's upstream, and stores in Redis
 	sundryRoomy   = "sundry-roomy"   // with a near tier of 1 GiB
 	sundrySheds   = "sundry-sheds"   // with the usual limits, but for the rate of a client
@@ -56,8 +56,7 @@ func specs() map[string]spec {
 		sundryRoomy:   {port: 18603, command: replayed, env: append(endless(), "SUNDRY_CACHE_MEMORY=1GiB")},
 		sundrySheds:   {port: 18604, command: replayed, env: endless()[:2]},
 		sundryFetches: {port: 18605, column: withExpress, command: fetched, env: fetching(), asks: []string{upstream}},
-		sundryKeeps: {port: 18617, column: atRest, command: fetched, env: append(fetching(), "SUNDRY_CACHE_SNAPSHOT=snapshot"),
-			asks: []string{upstream}},
+		sundryChurns:  {port: 18617, column: atRest, command: fetched, env: fetching(), asks: []string{upstream}},
 		sundryStores: {port: 18616, column: withExpress, command: withRedis(fetched), env: fetching(),
 			asks: []string{upstream, redisServer}},
 		sundryRedis:  {port: 18606, column: withExpress, command: stored, env: small, asks: []string{redisServer}},
