@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -53,8 +52,8 @@ type Config struct {
 type File struct {
 	Config
 	metrics *fileMetrics
-	mu      sync.Mutex  // held while the file is read or written
-	read    atomic.Bool // Read was called
+	mu      sync.Mutex // held while the file is read or written
+	read    bool       // Read was called; guarded by mu
 }
 
 // New returns a File. It does not touch the file.
@@ -86,7 +85,7 @@ func (f *File) Write(ctx context.Context) error {
 }
 
 func (f *File) write(ctx context.Context) (values uint64, size int64, err error) {
-	if !f.read.Load() {
+	if !f.read {
 		return 0, 0, errNotRead
 	}
 	if err := f.checkOwn(); err != nil {
@@ -147,7 +146,7 @@ func (f *File) Read(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	f.read.Store(true)
+	f.read = true
 	f.tidy()
 	began, r := time.Now(), &contents{}
 	err := f.readFile(ctx, r)

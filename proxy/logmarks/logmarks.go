@@ -44,16 +44,13 @@ func OfFleet(ctx context.Context, tier *far.Tier, file string) (Secret, error) {
 	return secret, err
 }
 
-// copied returns the secret of a file, or else a new one.
+// copied returns the secret of a file, or else a new one, as text.
 func copied(file string) []byte {
-	text, err := durable.ReadFile(file, maxFile)
-	if err == nil {
-		_, err = parse(text)
-	}
+	secret, err := OfCopy(file)
 	if err != nil {
-		return newSecret()
+		secret = proxy.RandomSecret()
 	}
-	return text
+	return textOf(secret)
 }
 
 // OfCopy returns the secret that OfFleet has last copied to a file.
@@ -70,25 +67,18 @@ const maxFile = 1 << 10
 
 // OfFile returns the secret in a file, which is written unless it is there.
 func OfFile(file string) (Secret, error) {
-	text, err := durable.ReadFile(file, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		text = newSecret()
-		err = durable.WriteFile(file, text)
+	secret, err := OfCopy(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		secret = proxy.RandomSecret()
+		err = durable.WriteFile(file, textOf(secret))
+	case errors.Is(err, ErrDamaged):
+		err = fmt.Errorf("%s: %w; remove the file", file, err)
 	}
-	if err != nil {
-		return Secret{}, err
-	}
-	secret, err := parse(text)
-	if err != nil {
-		return secret, fmt.Errorf("%s: %w; remove the file", file, err)
-	}
-	return secret, nil
+	return secret, err
 }
 
-func newSecret() []byte {
-	secret := proxy.RandomSecret()
-	return hex.AppendEncode(nil, secret[:])
-}
+func textOf(secret Secret) []byte { return hex.AppendEncode(nil, secret[:]) }
 
 func parse(text []byte) (secret Secret, err error) {
 	if len(text) != hex.EncodedLen(len(secret)) {
