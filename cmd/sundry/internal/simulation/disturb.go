@@ -116,13 +116,15 @@ func (f *fleet) awaitEnd(i *instance, killed bool) {
 	}
 }
 
-// cutOff reports whether an instance ended as it does when requests take longer than it drains, as those of a paused one do.
+// cutOff reports whether an instance ended as it does when requests take longer than it drains, as those of a paused one do, and
+// those for which the origin takes long.
 func (f *fleet) cutOff(i *instance, err error) (yes bool) {
-	began := time.Now().Add(-drainTime)
+	now := time.Now()
 	f.note(func() {
-		yes = strings.Contains(err.Error(), "drain_timeout exceeded") && slices.ContainsFunc(f.troubles, func(t trouble) bool {
-			return t.instance == i.number && t.what == "pause" && t.to.After(began)
-		})
+		paused := func(t trouble) bool {
+			return t.instance == i.number && t.what == "pause" && t.to.After(now.Add(-drainTime))
+		}
+		yes = strings.Contains(err.Error(), "drain_timeout exceeded") && (slices.ContainsFunc(f.troubles, paused) || f.origin.cutOff(i.network.address, now))
 	})
 	return yes
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -89,6 +90,15 @@ func (o *origin) end(l *load, status int, given bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	l.ended, l.status, l.given = time.Now(), status, given
+}
+
+// cutOff reports whether a load of an instance was cut off at a time, or goes on.
+func (o *origin) cutOff(instance string, at time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.ContainsFunc(o.loads, func(l *load) bool {
+		return l.instance == instance && l.status == 0 && (l.ended.IsZero() || l.ended.After(at.Add(-time.Second)))
+	})
 }
 
 // ServeHTTP implements http.Handler.
