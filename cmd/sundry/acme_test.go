@@ -158,8 +158,8 @@ func TestCertificatesAreIssued(t *testing.T) {
 				settings, alpn01 = "redirect: "+plain+"\n", freeAddress(t) // nothing listens there
 			}
 			a := newAuthority(t, plain, alpn01)
-			cache := filepath.Join(dir, "snapshot-acme")
-			file := write(t, dir, "sundry.yaml", fmt.Sprintf("cache: {snapshot: %s}\nacme: {hosts: [a.example, b.example], email: ops@example.org, directory: '%s'}\n%s%s", filepath.Join(dir, "snapshot"), a.directory, settings, only("ip")))
+			cache := filepath.Join(dir, "data", "acme")
+			file := write(t, dir, "sundry.yaml", fmt.Sprintf("data: %s\nacme: {hosts: [a.example, b.example], email: ops@example.org, directory: '%s'}\n%s%s", filepath.Join(dir, "data"), a.directory, settings, only("ip")))
 			start := func() *sibling {
 				return startProgram(t, []string{"SSL_CERT_FILE=" + a.bundle}, "--replay", "--config", file, "--listen", secure)
 			}

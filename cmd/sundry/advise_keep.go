@@ -13,20 +13,12 @@ import (
 // kept.
 const adviseEvery = 5 * time.Minute
 
-// seenEnding is that of the file in which what was seen is kept over a restart.
-const seenEnding = ".advice"
-
-// fileBeside is a file that is kept beside the snapshot, or else beside the settings; "" for none.
-func (s *server) fileBeside(ending string) string {
-	if beside := cmp.Or(s.config.Cache.Snapshot, s.config.State); beside != "" {
-		return beside + ending
-	}
-	return ""
-}
+// seenFile returns the file that keeps what was seen over a restart; "" means none.
+func (s *server) seenFile() string { return s.config.InData("advice") }
 
 // readSeen reads what an earlier process has seen.
 func (s *server) readSeen() {
-	read := func() error { return s.observer.ReadFile(s.fileBeside(seenEnding), time.Now()) }
+	read := func() error { return s.observer.ReadFile(s.seenFile(), time.Now()) }
 	if err := s.panics.FuncErr(panics.Advice, read)(); err != nil {
 		s.log.Warn("advice begins anew", "error", err)
 	}
@@ -43,7 +35,7 @@ func (s *server) keepSeen(ctx context.Context) {
 }
 
 func (s *server) writeSeen() {
-	if err := s.observer.WriteFile(s.fileBeside(seenEnding)); err != nil {
+	if err := s.observer.WriteFile(s.seenFile()); err != nil {
 		s.log.Warn("what advice has seen was not kept", "error", err)
 	}
 }

@@ -17,13 +17,13 @@ func (p *instance) evidence() (refreshes, requests float64) {
 	return doc["refreshes"].(float64), doc["requests"].(float64)
 }
 
-// TestAdviceOutlivesARestart, beside the snapshot or the settings. A torn file is a start
+// TestAdviceOutlivesARestart in the data directory. A torn file is a start
 // anew, and a line in the log; other content of that name is none of its own.
 func TestAdviceOutlivesARestart(t *testing.T) {
 	t.Parallel()
-	dir, state := catalogDir(t, newUpstream(t), "ttl: 1h"), filepath.Join(t.TempDir(), "state.json")
-	file := state + ".advice"
-	start := func() *instance { return serve(t, "--catalog", dir, "--state", state) }
+	dir, data := catalogDir(t, newUpstream(t), "ttl: 1h"), t.TempDir()
+	file := filepath.Join(data, "advice")
+	start := func() *instance { return serve(t, "--catalog", dir, "--data", data) }
 	first := start()
 	mustGet(t, first.public+"/api/own?id=1")
 	first.mustAsk(http.MethodPost, "purge", `{"endpoint":"own","mode":"soft"}`)

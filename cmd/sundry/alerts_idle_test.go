@@ -3,8 +3,6 @@
 package main
 
 import (
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"sundry/cache/far/redistest"
@@ -14,7 +12,6 @@ import (
 // without settings, one with Redis, one with an API, and one with a data directory.
 func idleInstances(t *testing.T) map[string]string {
 	t.Helper()
-	kept := t.TempDir()
 	file := func(lines string) []string {
 		return []string{"--config", write(t, t.TempDir(), "idle.yaml", lines)}
 	}
@@ -23,7 +20,7 @@ func idleInstances(t *testing.T) map[string]string {
 		"sundry-plain":  {"--replay"},
 		"sundry-redis":  {"--replay", "--redis", redistest.Start(t).URL()},
 		"sundry-api":    append(file(unwarmed+only()), "--to", newOrigin(t).URL),
-		"sundry-stored": append(file(strings.Replace(unwarmed, "warm: false", "warm: false, snapshot: "+filepath.Join(kept, "snapshot"), 1)+"state: "+filepath.Join(kept, "state")+"\n"), "--replay"),
+		"sundry-stored": append(file(unwarmed+"data: "+t.TempDir()+"\n"), "--replay"),
 	} {
 		all[job] = startProgram(t, nil, args...).admin
 	}

@@ -80,7 +80,7 @@ func (s *server) firstCall(home string) string {
 
 // isFirst reports whether nothing here tells of an earlier start with a network: then the doctor is suggested.
 func (s *server) isFirst() bool {
-	for _, file := range []string{s.config.State, s.config.Cache.Snapshot} {
+	for _, file := range []string{s.config.InData("settings"), s.seenFile()} {
 		if _, err := os.Stat(file); file != "" && err == nil {
 			return false
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -99,8 +98,8 @@ func uncoloured(name string) (string, bool) {
 // TestTheFirstStartSuggestsTheDoctor with a network, and a later one does not.
 func TestTheFirstStartSuggestsTheDoctor(t *testing.T) {
 	t.Parallel()
-	state := filepath.Join(t.TempDir(), "state")
-	config := write(t, t.TempDir(), "few.yaml", "cache: {warm: false}\nstate: "+state+"\n"+only("qrcode"))
+	data := t.TempDir()
+	config := write(t, t.TempDir(), "few.yaml", "cache: {warm: false}\ndata: "+data+"\n"+only("qrcode"))
 	for _, first := range []bool{true, false} {
 		p := launch(t, &process{getenv: uncoloured, terminal: func(io.Writer) bool { return true }}, "--config", config)
 		waittest.Until(t, "the banner", func() bool { return strings.Contains(p.stderr.String(), "Ctrl-C") })
@@ -108,7 +107,7 @@ func TestTheFirstStartSuggestsTheDoctor(t *testing.T) {
 			t.Errorf("first %v:\n%s", first, log)
 		}
 		p.end()
-		write(t, filepath.Dir(state), "state", "{}")
+		write(t, data, "settings", "{}")
 	}
 }
 

@@ -178,7 +178,7 @@ const metricsPage = "../../deploy/metrics.md"
 // TestMetricsGolden holds the list of metrics still: it is an API.
 func TestMetricsGolden(t *testing.T) {
 	t.Parallel()
-	p := serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": filepath.Join(t.TempDir(), "snapshot")}, "--replay", "--redis", "redis://127.0.0.1:1")
+	p := serveWith(t, keptIn(t.TempDir()), "--replay", "--redis", "redis://127.0.0.1:1")
 	mustGet(t, p.public+"/api/60s")
 	p.ask(http.MethodPost, "upstreams/kg.qq.com", `{"do":"closed"}`) // pending, but in force here
 	_, text := mustGet(t, p.admin+"/metrics")

@@ -25,9 +25,9 @@ import (
 func TestConsoleTunesATTL(t *testing.T) {
 	t.Parallel()
 	chromium(t)
-	dir, file := catalogDir(t, newUpstream(t), "ttl: 40m, grace: 10m"), filepath.Join(t.TempDir(), "snapshot")
-	keepExperience(t, dir, "own", file, &flags{})
-	p := serveWith(t, keptIn(file), "--catalog", dir)
+	dir, data := catalogDir(t, newUpstream(t), "ttl: 40m, grace: 10m"), t.TempDir()
+	keepExperience(t, dir, "own", data, &flags{})
+	p := serveWith(t, keptIn(data), "--catalog", dir)
 	asked := p.public + "/api/own"
 	mustGet(t, asked)
 	b := newBrowser(t, p.admin)
@@ -100,13 +100,13 @@ func TestConsoleSaysWhereTooLittleIsKnown(t *testing.T) {
 }
 
 // keepExperience leaves beside a snapshot what was seen of an endpoint.
-func keepExperience(t *testing.T, dir, endpoint, snapshot string, f *flags) {
+func keepExperience(t *testing.T, dir, endpoint, data string, f *flags) {
 	t.Helper()
 	e, ok := catalogOf(t, f, dir).Get(endpoint)
 	if !ok {
 		t.Fatalf("no endpoint %s", endpoint)
 	}
-	if err := experienced(e).WriteFile(snapshot + ".advice"); err != nil {
+	if err := experienced(e).WriteFile(filepath.Join(data, "advice")); err != nil {
 		t.Fatal(err)
 	}
 }

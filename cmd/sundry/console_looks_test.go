@@ -94,11 +94,11 @@ func TestConsoleInEveryLook(t *testing.T) {
 	t.Parallel()
 	chromium(t)
 	peertest.Module(t, "axe-core")
-	dir, file := hostileCatalog(t), filepath.Join(t.TempDir(), "snapshot")
+	dir, data := hostileCatalog(t), t.TempDir()
 	writeEndpoint(t, dir, "tuned", "https://tuned.example.org", "ttl: 6m, grace: 10m")
 	write(t, dir, "weather.yaml", "version: 1\nname: weather\nsummary: {en: Weather., zh: 天气}\nproxy: {to: 'https://api.example.org/v1', hosts: [weather.example.org]}\n")
-	keepExperience(t, dir, "tuned", file, &flags{Replay: true})
-	env := keptIn(file)
+	keepExperience(t, dir, "tuned", data, &flags{Replay: true})
+	env := keptIn(data)
 	env["SUNDRY_GRAFANA_URL"] = "https://grafana.example.org"
 	p := withHistory(t, env, dir)
 	for range 2 {

@@ -23,12 +23,12 @@ import (
 
 // newSystem makes the replicator and the autopilot, and what the admin API shows and changes.
 func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
-	var store live.Store = &live.File{Path: s.config.State}
+	var store live.Store = &live.File{Path: s.config.InData("settings")}
 	if s.far != nil {
-		store = s.mirrored("settings", s.config.State, live.Sequence)
+		store = s.mirrored("settings", s.config.InData("settings"), live.Sequence)
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
-		PendingFile: s.config.BesideState(".pending"),
+		PendingFile: s.config.InData("pending"),
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
 		Store: store, Check: s.validate, Purge: s.purge, Unknown: s.distrust, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log, Panics: s.panics,
 	})
@@ -47,10 +47,10 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	}
 }
 
-// statusStore is where the record of the status is kept: in Redis, or else beside the snapshot or the settings; without
-// any of them in memory.
+// statusStore is where the record of the status is kept: in Redis, or else in the data directory; without
+// either in memory.
 func (s *server) statusStore() status.Store {
-	file := s.fileBeside(".status")
+	file := s.config.InData("status")
 	if s.far != nil {
 		seq := func(record []byte) int64 { return min(int64(len(record)), 1) } // instances add to what is there
 		return sharedStatus{s.mirrored("status", file, seq)}
@@ -81,7 +81,7 @@ func (s *server) mirrored(name, file string, sequence func([]byte) int64) live.S
 
 // persists reports whether what operators change outlives a restart of this program, and of Redis.
 func (s *server) persists(ctx context.Context) bool {
-	return s.config.State != "" || s.far != nil && s.far.Persists(ctx)
+	return s.config.Data != "" || s.far != nil && s.far.Persists(ctx)
 }
 
 // declaration is the file of an endpoint in force.

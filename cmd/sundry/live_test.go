@@ -115,11 +115,11 @@ func TestAChangeIsCompiledOnce(t *testing.T) {
 // TestLiveTTLSurvivesInAFile: without Redis, a file keeps it.
 func TestLiveTTLSurvivesInAFile(t *testing.T) {
 	t.Parallel()
-	state := filepath.Join(t.TempDir(), "state.json")
-	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--state", state)
+	data := t.TempDir()
+	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--data", data)
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"},"for":"1h"}`)
 	one.end()
-	two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--state", state)
+	two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--data", data)
 	waittest.Until(t, "the setting after the restart", func() bool { return two.maxAge(ipCall) <= 90 })
 	two.mustAsk(http.MethodDelete, "endpoints/ip/cache", "")
 	if n := two.maxAge(ipCall); n <= 90 {

@@ -5,8 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sundry/cmd/sundry/internal/config"
 	"testing"
+
+	"sundry/cmd/sundry/internal/config"
 )
 
 const ownEndpoint = `version: 1

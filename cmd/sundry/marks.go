@@ -25,11 +25,11 @@ const (
 	passwordRounds = 200_000
 )
 
-// startMarks has the log mark with the secret that is kept: in Redis, or beside the state or
-// the snapshot. Where nothing is kept, marks are others after each start. While Redis cannot be read, the copy in the file counts. The digests of request
+// startMarks has the log mark with the secret that is kept: in Redis, or in the data
+// directory. Where nothing is kept, marks are others after each start. While Redis cannot be read, the copy in the file counts. The digests of request
 // fields are made with a key that is derived from the same secret.
 func (s *server) startMarks(ctx context.Context, loops *sync.WaitGroup) {
-	file := s.fileBeside(".marks")
+	file := s.config.InData("marks")
 	switch {
 	case s.far != nil:
 		first, cancel := context.WithTimeout(ctx, marksWait)
@@ -52,7 +52,7 @@ func (s *server) markByFleetAtLast(ctx context.Context) {
 
 // markByFleet reports whether there is no use in trying again.
 func (s *server) markByFleet(ctx context.Context) bool {
-	secret, err := logmarks.OfFleet(ctx, s.far, s.fileBeside(".marks"))
+	secret, err := logmarks.OfFleet(ctx, s.far, s.config.InData("marks"))
 	if err != nil && !errors.Is(err, logmarks.ErrDamaged) {
 		return false
 	}

@@ -30,7 +30,7 @@ func marking() map[string]string {
 	return map[string]string{"SUNDRY_LOG_KEYS": "true", "SUNDRY_LOG_HITS": "1"}
 }
 
-// TestMarksOutliveARestart where the state or a snapshot is kept. Of a damaged file the log
+// TestMarksOutliveARestart with a data directory. Of a damaged file the log
 // says so.
 func TestMarksOutliveARestart(t *testing.T) {
 	t.Parallel()
@@ -40,9 +40,9 @@ func TestMarksOutliveARestart(t *testing.T) {
 		defer p.end()
 		return p.markOf("/api/own?id=1"), p.stderr.String()
 	}
-	state := filepath.Join(t.TempDir(), "state.json")
-	first, _ := mark("--state", state)
-	second, _ := mark("--state", state)
+	data := t.TempDir()
+	first, _ := mark("--data", data)
+	second, _ := mark("--data", data)
 	if first != second {
 		t.Errorf("%s, after a restart %s", first, second)
 	}
@@ -50,11 +50,11 @@ func TestMarksOutliveARestart(t *testing.T) {
 	if other, _ := mark(); other == one {
 		t.Errorf("%s twice, although nothing is kept", one)
 	}
-	write(t, filepath.Dir(state), "state.json.marks", "torn")
-	if third, log := mark("--state", state); third == first || !strings.Contains(log, "expected a secret of 64 hexadecimal digits; remove the file") {
+	write(t, data, "marks", "torn")
+	if third, log := mark("--data", data); third == first || !strings.Contains(log, "expected a secret of 64 hexadecimal digits; remove the file") {
 		t.Errorf("%s\n%s", third, log)
 	}
-	if kept, err := os.ReadFile(state + ".marks"); err != nil || string(kept) != "torn" {
+	if kept, err := os.ReadFile(filepath.Join(data, "marks")); err != nil || string(kept) != "torn" {
 		t.Errorf("%q %v", kept, err)
 	}
 }
@@ -82,10 +82,10 @@ func TestWhatOperatorsChangeOutlivesRedis(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	up := newEditions(t)
-	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state.json")
+	dir, data := t.TempDir(), t.TempDir()
 	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
 	start := func() *instance {
-		return serveWith(t, marking(), "--catalog", dir, "--redis", patient(redis.URL()), "--state", state)
+		return serveWith(t, marking(), "--catalog", dir, "--redis", patient(redis.URL()), "--data", data)
 	}
 	change := func(p *instance, ttl string) {
 		p.mustAsk(http.MethodPut, "endpoints/own/cache", `{"set":{"ttl":"`+ttl+`"}}`)
@@ -127,8 +127,8 @@ func TestPersistence(t *testing.T) {
 		defer p.end()
 		return p.mustAsk(http.MethodGet, "overview", "")["lasting"]
 	}
-	state := filepath.Join(t.TempDir(), "state.json")
-	for want, args := range map[bool][][]string{false: {{}, {"--redis", redis.URL()}}, true: {{"--state", state}, {"--redis", redis.URL(), "--state", state}}} {
+	data := t.TempDir()
+	for want, args := range map[bool][][]string{false: {{}, {"--redis", redis.URL()}}, true: {{"--data", data}, {"--redis", redis.URL(), "--data", data}}} {
 		for _, a := range args {
 			if got := lasting(a...); got != want {
 				t.Errorf("%v: %v", a, got)

@@ -138,8 +138,7 @@ func TestAnOrderIsCarriedOutOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
-	state := filepath.Join(disk, "state.json")
-	p := serve(t, "--catalog", dir, "--state", state)
+	p := serve(t, "--catalog", dir, "--data", disk)
 	p.serves(0)
 	if err := os.RemoveAll(disk); err != nil {
 		t.Fatal(err)
@@ -152,13 +151,12 @@ func TestAnOrderIsCarriedOutOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	waittest.Until(t, "the purge is stored", func() bool {
-		b, _ := os.ReadFile(state)
+		b, _ := os.ReadFile(filepath.Join(disk, "settings"))
 		return strings.Contains(string(b), `"purges":{"own":{"hard"`)
 	})
 }
 
-// TestWhatWasDroppedDoesNotReturn with the snapshot of an instance that was away, however many
-// other changes were made since.
+// TestWhatWasDroppedDoesNotReturn with a snapshot from a backup, however many other changes were made since.
 func TestWhatWasDroppedDoesNotReturn(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
@@ -167,19 +165,21 @@ func TestWhatWasDroppedDoesNotReturn(t *testing.T) {
 			up := newEditions(t)
 			dir, at := t.TempDir(), t.TempDir()
 			writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
-			state, snapshot := filepath.Join(at, "state.json"), filepath.Join(at, "snapshot")
-			first := serveWith(t, keptIn(snapshot), "--catalog", dir, "--state", state)
+			start := func() *instance { return serve(t, "--catalog", dir, "--data", at) }
+			first := start()
 			first.serves(0)
 			key := first.keyOf(t, "1")
 			first.end()
-			second := serve(t, "--catalog", dir, "--state", state) // another instance, while the first is away
+			snapshot := readFile(t, filepath.Join(at, "snapshot"))
+			second := start()
 			edition := up.edition.Add(1)
 			for range changes + 1 {
 				second.mustAsk(http.MethodPost, "purge", fmt.Sprintf(`{"endpoint":"own","key":%q}`, key))
 				key = strings.Replace(key, ":1|", ":2|", 1)
 			}
 			second.end()
-			third := serveWith(t, keptIn(snapshot), "--catalog", dir, "--state", state)
+			write(t, at, "snapshot", snapshot)
+			third := start()
 			if !third.serves(edition) {
 				t.Error("what was dropped has returned")
 			}
@@ -192,9 +192,10 @@ func TestWhatWasDroppedDoesNotReturn(t *testing.T) {
 func TestAnOlderVersionKeepsWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	up := newEditions(t)
-	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state.json")
+	dir, data := t.TempDir(), t.TempDir()
 	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
-	if err := os.WriteFile(state, []byte(`{"seq":2,"new":{"a":[1,{"b":9007199254740993}]},
+	settings := filepath.Join(data, "settings")
+	if err := os.WriteFile(settings, []byte(`{"seq":2,"new":{"a":[1,{"b":9007199254740993}]},
 		"cache":{"own":{"values":{"ttl":"2h"},"new":1}},"trials":{"other":{"at":"2026-01-01T00:00:00Z","from":1,"to":2,"calls":1,"old":0,"old_at_most":0,"requests":1,"new":2}},
 		"breakers":{"up.example":{"force":"open","new":3}},"purges":{"own":{"soft":"2026-01-01T00:00:00Z","new":4}},
 		"orders":[{"seq":2,"at":"2026-01-01T00:00:00Z","do":"drop","target":"own","key":"own:k","new":5}],
@@ -202,7 +203,7 @@ func TestAnOlderVersionKeepsWhatItDoesNotKnow(t *testing.T) {
 		{"seq":2,"at":"2026-01-01T00:00:00Z","by":"me","do":"drop","target":"own","note":"own:k","new":8}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := serve(t, "--catalog", dir, "--state", state)
+	p := serve(t, "--catalog", dir, "--data", data)
 	p.serves(0)
 	for _, c := range []struct{ method, path, body string }{
 		{http.MethodPut, "endpoints/own/cache", `{"set":{"ttl":"90s"}}`}, {http.MethodPost, "purge", purgeOwn}, {http.MethodPost, "purge", `{"endpoint":"*","mode":"soft"}`},
@@ -211,7 +212,7 @@ func TestAnOlderVersionKeepsWhatItDoesNotKnow(t *testing.T) {
 		p.mustAsk(c.method, c.path, c.body)
 	}
 	p.end()
-	b, err := os.ReadFile(state)
+	b, err := os.ReadFile(settings)
 	var stored map[string]any
 	if err != nil || json.Unmarshal(b, &stored) != nil {
 		t.Fatal(err, string(b))

@@ -56,7 +56,7 @@ sources: [{name: one, http: {url: "http://127.0.0.1:9/"}}]
 // Those that hand it on, and those that are made later, are left out.
 func TestCatchersAreGivenToAll(t *testing.T) {
 	t.Parallel()
-	s := builtServer(t, "redis: unix://"+filepath.Join(t.TempDir(), "none")+"\ncache: {snapshot: "+filepath.Join(t.TempDir(), "snapshot")+"}\nacme: {hosts: [a.example]}\n"+only("qrcode"))
+	s := builtServer(t, "redis: unix://"+filepath.Join(t.TempDir(), "none")+"\ndata: "+t.TempDir()+"\nacme: {hosts: [a.example]}\n"+only("qrcode"))
 	handedOn := []string{"cache.Config", "express.Config", "proxy.warming", "mcp.Config", "through.Handler", "secure.Config", "through.Watcher", "panics.handler", "panics.listener", "panics.registerer", "panics.collector"}
 	given := catchersOf(s)
 	for _, place := range placesOfCatchers(t) {

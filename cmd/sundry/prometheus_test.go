@@ -215,7 +215,8 @@ var faults = []string{
 }
 
 // watched is the configuration of the test: entries that grow old while it runs.
-const watched = `cache: {warm: false, memory: 16MiB, snapshot: DIR/snapshot}
+const watched = `data: DIR/data
+cache: {warm: false, memory: 16MiB}
 catalog: DIR/catalog
 drain_delay: 0s
 limits: {rate: 100000, burst: 100000}

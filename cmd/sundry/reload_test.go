@@ -99,7 +99,7 @@ func TestReloadNamesWhatNeedsARestart(t *testing.T) {
 	file := write(t, dir, "sundry.yaml", onlyWith("ip", "{cache: {ttl: 2h}}"))
 	p := serve(t, "--replay", "--config", file)
 	for range 2 { // as long as it differs
-		status, doc := p.reloaded(t, file, fmt.Sprintf("base_path: /tools\nredis: redis://:secret@127.0.0.1:1\ncatalog: %s\nlog_format: json\nstate: %s\ncache: {memory: 64MiB, warm: true}\n", t.TempDir(), filepath.Join(dir, "state"))+onlyWith("ip", "{cache: {ttl: 90s}}"))
+		status, doc := p.reloaded(t, file, fmt.Sprintf("base_path: /tools\nredis: redis://:secret@127.0.0.1:1\ncatalog: %s\nlog_format: json\ndata: %s\ncache: {memory: 64MiB, warm: true}\n", t.TempDir(), filepath.Join(dir, "data"))+onlyWith("ip", "{cache: {ttl: 90s}}"))
 		if status != http.StatusOK {
 			t.Fatalf("%d %v", status, doc)
 		}
@@ -108,7 +108,7 @@ func TestReloadNamesWhatNeedsARestart(t *testing.T) {
 			key, _, _ := strings.Cut(line.(string), " ")
 			keys = append(keys, strings.TrimSuffix(key, ":"))
 		}
-		if want := []string{"redis", "catalog", "base_path", "log_format", "state", "cache.memory", "cache.warm"}; !slices.Equal(keys, want) {
+		if want := []string{"redis", "catalog", "base_path", "log_format", "data", "cache.memory", "cache.warm"}; !slices.Equal(keys, want) {
 			t.Errorf("%q, want %q", keys, want)
 		}
 	}

@@ -112,12 +112,12 @@ func TestFieldsOfClientsStandNowhereInAFleet(t *testing.T) {
 func TestFieldsOfClientsStandInNoFile(t *testing.T) {
 	t.Parallel()
 	origin, calls := varying(t)
-	file := filepath.Join(t.TempDir(), "snapshot")
-	env := map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}
+	data := t.TempDir()
+	env := keptIn(data)
 	p := serveWith(t, env, "--to", origin)
 	getWith(t, p.public+"/a", hushed("1"))
 	p.end()
-	if b, err := os.ReadFile(file); err != nil || strings.Contains(string(b), "hush") || strings.Count(string(b), "digest ") != 5 {
+	if b, err := os.ReadFile(filepath.Join(data, "snapshot")); err != nil || strings.Contains(string(b), "hush") || strings.Count(string(b), "digest ") != 5 {
 		t.Errorf("%s %v", b, err)
 	}
 	p = serveWith(t, env, "--to", origin)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	stdlog "log"
 	"log/slog"
 	"net"
+	"os"
 	"os/signal"
 	"runtime"
 	"sync"
@@ -44,7 +47,7 @@ type serveCmd struct {
 	faultFlags
 	Listen    string `help:"Address of the public listener (default :8080)." zh:"公开端口的地址（默认 :8080）。" placeholder:"ADDR"`
 	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." zh:"管理端口的地址（默认 127.0.0.1:9090）。" placeholder:"ADDR"`
-	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." zh:"保存运维在运行时所作更改的文件。有 Redis 时不用，由 Redis 保存。" type:"path" placeholder:"FILE"`
+	Data      string `help:"Directory for what outlives a restart, such as the changes that operators make in the console, and the cache." zh:"目录，保存重启后仍要保留的内容，例如控制台里的更改和缓存。" type:"path" placeholder:"DIR"`
 	Redis     string `help:"Redis for the far tier: redis://, unix:// or redis+cluster://; rediss for TLS." zh:"作为远层的 Redis：redis://、unix:// 或 redis+cluster://；用 TLS 时写 rediss。" placeholder:"URL"`
 	LogFormat string `help:"Format of the log: text or json." zh:"日志的格式：text 或 json。" placeholder:"FORMAT" complete:"text,json"`
 	LogLevel  string `help:"Lowest level that is logged: debug, info, warn or error." zh:"记录哪一级以上的日志：debug、info、warn 或 error。" placeholder:"LEVEL" complete:"debug,info,warn,error"`
@@ -52,7 +55,7 @@ type serveCmd struct {
 
 func (s *serveCmd) config(w *process) (*config.Config, error) {
 	return s.loadConfig(w, map[string]string{
-		"listen": s.Listen, "admin": s.Admin, "redis": s.Redis, "state": s.State, "log_format": s.LogFormat, "log_level": s.LogLevel,
+		"listen": s.Listen, "admin": s.Admin, "redis": s.Redis, "data": s.Data, "log_format": s.LogFormat, "log_level": s.LogLevel,
 	})
 }
 
@@ -109,6 +112,9 @@ func (s *serveCmd) Run(w *process) error {
 	srv.panics = panics.New(all, log)
 	reg := srv.panics.Registerer(all)
 	reg.MustRegister(lines.Lost())
+	if err := makeDirectory(c.Data); err != nil {
+		return misconfigured(err)
+	}
 	if err := srv.build(reg); err != nil {
 		return err
 	}
@@ -118,6 +124,17 @@ func (s *serveCmd) Run(w *process) error {
 		Token: token, ReadToken: readToken, Metrics: metrics.Handler(all, w.hidden.Text), Ready: srv.front.Ready, System: system, Languages: languages(srv.config), Registerer: reg, Log: log,
 	})
 	return srv.run(w.ctx, private)
+}
+
+// makeDirectory makes the data directory, unless it exists or none is set.
+func makeDirectory(data string) error {
+	if data == "" {
+		return nil
+	}
+	if err := os.Mkdir(data, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	return nil
 }
 
 // newLogger also returns the level, which a reload may change, and what writes the lines:

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
 	"sundry/cache/far/redistest"
 	told "sundry/metrics/words"
 	"sundry/upstreams"

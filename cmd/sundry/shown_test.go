@@ -281,7 +281,7 @@ func TestNothingSecretIsShown(t *testing.T) {
 	origin := echoing(t)
 	for name, store := range map[string]func(t *testing.T, dir string) (setting, redis string){
 		"files": func(_ *testing.T, dir string) (string, string) {
-			return "state: " + filepath.Join(dir, "state") + "\ncache: {warm: false, snapshot: " + filepath.Join(dir, "snapshot") + "}\n", ""
+			return "data: " + dir + "\ncache: {warm: false}\n", ""
 		},
 		"redis": func(t *testing.T, _ string) (string, string) {
 			server := redistest.Start(t, "--requirepass", redisPass)

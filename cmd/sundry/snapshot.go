@@ -33,15 +33,16 @@ type snapshotFile struct {
 	quiet atomic.Bool
 }
 
-// newSnapshot returns nil where the configuration names no file.
+// newSnapshot returns nil without a data directory.
 func (s *server) newSnapshot(reg prometheus.Registerer) *snapshotFile {
-	if s.config.Cache.Snapshot == "" {
+	path := s.config.InData("snapshot")
+	if path == "" {
 		return nil
 	}
 	known := func() time.Time { return s.replicator.DropsKnownSince() } // which is made after this
 	apis := s.store.Kept(s.rulesOf, known)
 	return &snapshotFile{done: make(chan struct{}), File: snapshot.New(snapshot.Config{
-		Path: s.config.Cache.Snapshot, Registerer: reg, Log: s.log,
+		Path: path, Registerer: reg, Log: s.log,
 		Caches: []snapshot.Cache{s.cache.Kept(s.keeps, known), s.keptOfAPIs(apis)},
 	})}
 }

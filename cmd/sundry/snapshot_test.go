@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,14 +22,14 @@ import (
 )
 
 // keptOf is keptIn with these endpoints of the program alone.
-func keptOf(t testing.TB, file string, endpoints ...string) map[string]string {
+func keptOf(t testing.TB, dir string, endpoints ...string) map[string]string {
 	t.Helper()
-	return keptIn(file, "SUNDRY_CONFIG", onlyIn(t, endpoints...)["SUNDRY_CONFIG"])
+	return keptIn(dir, "SUNDRY_CONFIG", onlyIn(t, endpoints...)["SUNDRY_CONFIG"])
 }
 
-// keptIn is the environment of an instance with a snapshot.
-func keptIn(file string, more ...string) map[string]string {
-	env := map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}
+// keptIn is the environment of an instance with a data directory.
+func keptIn(dir string, more ...string) map[string]string {
+	env := map[string]string{"SUNDRY_DATA": dir}
 	for i := 0; i+1 < len(more); i += 2 {
 		env[more[i]] = more[i+1]
 	}
@@ -56,7 +57,7 @@ func wantMemoryHit(t testing.TB, h http.Header) {
 // age that they had, and no source is called.
 func TestARestartKeepsWhatWasKnown(t *testing.T) {
 	t.Parallel()
-	env := keptIn(filepath.Join(t.TempDir(), "snapshot"))
+	env := keptIn(t.TempDir())
 	env["SUNDRY_CONFIG"] = onlyIn(t, "avatar", "ip", "wpcat")["SUNDRY_CONFIG"]
 	calls := []string{ipCall, "/api/wpcat?n=3", "/api/avatar?uid=10001"}
 	first := serveWith(t, env, "--replay")
@@ -103,7 +104,7 @@ func TestSnapshotAfterTheCatalogChanged(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h")
-	env := keptIn(filepath.Join(t.TempDir(), "snapshot"))
+	env := keptIn(t.TempDir())
 	first := serveWith(t, env, "--catalog", dir)
 	mustGet(t, first.public+"/api/own")
 	first.end()
@@ -128,19 +129,19 @@ func TestSnapshotAfterTheCatalogChanged(t *testing.T) {
 func TestWhatWasPurgedIsNotReadAgain(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	dir, file := catalogDir(t, u, "ttl: 1h"), filepath.Join(t.TempDir(), "snapshot")
-	first := serveWith(t, keptIn(file), "--catalog", dir)
+	dir, data := catalogDir(t, u, "ttl: 1h"), t.TempDir()
+	first := serveWith(t, keptIn(data), "--catalog", dir)
 	mustGet(t, first.public+"/api/own?id=1")
 	mustGet(t, first.public+"/api/own?id=2")
 	first.end()
-	second := serveWith(t, keptIn(file), "--catalog", dir)
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+	second := serveWith(t, keptIn(data), "--catalog", dir)
+	if _, err := os.Stat(filepath.Join(data, "snapshot")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("once it is read: %v", err)
 	}
 	second.mustAsk(http.MethodPost, "purge", `{"endpoint":"own","mode":"hard"}`)
 	mustGet(t, second.public+"/api/own?id=2")
 	second.end()
-	third := serveWith(t, keptIn(file), "--catalog", dir) // without a file for the purge
+	third := serveWith(t, keptIn(data), "--catalog", dir) // without a file for the purge
 	mustGet(t, third.public+"/api/own?id=1")
 	if u.calls.Load() != 4 {
 		t.Errorf("%d calls: what was purged came back", u.calls.Load())
@@ -149,14 +150,33 @@ func TestWhatWasPurgedIsNotReadAgain(t *testing.T) {
 	wantMemoryHit(t, h)
 }
 
+// TestTheDataDirectoryIsMade for its owner alone, with all that outlives a restart in it.
+func TestTheDataDirectoryIsMade(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	p := serveWith(t, onlyIn(t, "ip"), "--replay", "--data", dir)
+	mustGet(t, p.public+ipCall)
+	p.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"}}`)
+	p.end()
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Fatal(info, err)
+	}
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{"advice", "marks", "settings", "snapshot", "status"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("%v %v, want %v", names, err, want)
+	}
+}
+
 // TestDrainGoesOnWithoutASnapshot that cannot be written.
 func TestDrainGoesOnWithoutASnapshot(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "state")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	p := serveWith(t, keptOf(t, filepath.Join(dir, "snapshot"), "ip"), "--replay")
+	dir := filepath.Join(t.TempDir(), "data")
+	p := serveWith(t, keptOf(t, dir, "ip"), "--replay")
 	mustGet(t, p.public+ipCall)
 	if err := os.Rename(dir, dir+".gone"); err != nil {
 		t.Fatal(err)
@@ -170,7 +190,7 @@ func TestDrainGoesOnWithoutASnapshot(t *testing.T) {
 // TestSnapshotIsWrittenAfterTheDrain, also if that has taken all its time.
 func TestSnapshotIsWrittenAfterTheDrain(t *testing.T) {
 	t.Parallel()
-	env := keptOf(t, filepath.Join(t.TempDir(), "snapshot"), "ip")
+	env := keptOf(t, t.TempDir(), "ip")
 	env["SUNDRY_DRAIN_TIMEOUT"] = "0s"
 	first := serveWith(t, env, "--replay")
 	mustGet(t, first.public+ipCall)
@@ -187,12 +207,13 @@ func TestSnapshotIsWrittenAfterTheDrain(t *testing.T) {
 func TestSnapshotWaitsForPurges(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "snapshot")
-	first := serveWith(t, keptOf(t, file, "ip"), "--replay")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "snapshot")
+	first := serveWith(t, keptOf(t, dir, "ip"), "--replay")
 	mustGet(t, first.public+ipCall)
 	first.end()
 	before := readFile(t, file)
-	second := serveWith(t, keptOf(t, file, "ip"), "--replay", "--redis", "redis://127.0.0.1:1")
+	second := serveWith(t, keptOf(t, dir, "ip"), "--replay", "--redis", "redis://127.0.0.1:1")
 	if h, _ := mustGet(t, second.public+ipCall); strings.Contains(h.Get("Cache-Status"), "hit") {
 		t.Errorf("Cache-Status %s", h.Get("Cache-Status"))
 	}

@@ -38,8 +38,8 @@ func (p *instance) publicStatus() (s publicStatus) {
 // not to start.
 func TestStatusOutlivesARestart(t *testing.T) {
 	t.Parallel()
-	state := filepath.Join(t.TempDir(), "state")
-	for name, args := range map[string][]string{"file": {"--state", state}, "redis": {"--redis", redistest.Start(t).URL()}} {
+	data := t.TempDir()
+	for name, args := range map[string][]string{"file": {"--data", data}, "redis": {"--redis", redistest.Start(t).URL()}} {
 		t.Run(name, func(t *testing.T) {
 			start := func() *instance {
 				return serveWith(t, onlyIn(t, "ip"), append([]string{"--replay", "--catalog", greeter(t)}, args...)...)
@@ -70,8 +70,8 @@ func TestStatusOutlivesARestart(t *testing.T) {
 			}
 		})
 	}
-	write(t, filepath.Dir(state), "state.status", "damaged")
-	p := serveWith(t, onlyIn(t, "ip"), "--replay", "--state", state)
+	write(t, data, "status", "damaged")
+	p := serveWith(t, onlyIn(t, "ip"), "--replay", "--data", data)
 	if s := p.publicStatus(); s.Endpoints["ip"].State != "unknown" {
 		t.Errorf("%+v", s)
 	}
@@ -79,7 +79,7 @@ func TestStatusOutlivesARestart(t *testing.T) {
 	if log := p.stderr.String(); !strings.Contains(log, "the record of the status is damaged") {
 		t.Error(log)
 	}
-	if b, err := os.ReadFile(state + ".status"); err != nil || string(b) == "damaged" {
+	if b, err := os.ReadFile(filepath.Join(data, "status")); err != nil || string(b) == "damaged" {
 		t.Errorf("%q %v", b, err)
 	}
 }

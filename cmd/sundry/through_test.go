@@ -337,7 +337,7 @@ func TestAFleetSharesAnAPI(t *testing.T) {
 func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 	t.Parallel()
 	origin, calls := counting(t)
-	env := map[string]string{"SUNDRY_CACHE_SNAPSHOT": filepath.Join(t.TempDir(), "snapshot")}
+	env := keptIn(t.TempDir())
 	p := serveWith(t, env, "--to", origin)
 	mustGet(t, p.public+"/a")
 	p.end()
@@ -345,7 +345,7 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 	if mustGet(t, p.public+"/a"); calls.Load() != 1 {
 		t.Errorf("%d calls: it was not kept", calls.Load())
 	}
-	if _, err := os.Stat(env["SUNDRY_CACHE_SNAPSHOT"]); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(env["SUNDRY_DATA"], "snapshot")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file would be read after a crash: %v", err)
 	}
 	p.end()
@@ -367,14 +367,14 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 // TestPipesInThePlaceOfWhatIsKept keep no instance from starting and ending.
 func TestPipesInThePlaceOfWhatIsKept(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "snapshot")
-	for _, ending := range []string{"", ".advice", ".status", ".marks"} {
-		if err := syscall.Mkfifo(file+ending, 0o600); err != nil {
+	data := t.TempDir()
+	for _, name := range []string{"snapshot", "advice", "status", "marks"} {
+		if err := syscall.Mkfifo(filepath.Join(data, name), 0o600); err != nil {
 			t.Skip(err)
 		}
 	}
 	origin, _ := counting(t)
-	p := serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}, "--to", origin)
+	p := serveWith(t, keptIn(data), "--to", origin)
 	mustGet(t, p.public+"/a")
 	p.end()
 	if log := p.stderr.String(); strings.Count(log, "expected a regular file") < 3 {
@@ -386,7 +386,7 @@ func TestPipesInThePlaceOfWhatIsKept(t *testing.T) {
 func TestARestartForgetsTheLastPurge(t *testing.T) {
 	t.Parallel()
 	origin, calls := counting(t)
-	env := map[string]string{"SUNDRY_CACHE_SNAPSHOT": filepath.Join(t.TempDir(), "snapshot")}
+	env := keptIn(t.TempDir())
 	p := serveWith(t, env, "--to", origin)
 	mustGet(t, p.public+"/a")
 	address := strings.TrimPrefix(p.admin, "http://")
@@ -436,8 +436,8 @@ func TestARestartForgetsWhatTheLastRequestsChanged(t *testing.T) {
 		_, _ = fmt.Fprint(w, calls.Add(1))
 	}))
 	t.Cleanup(origin.Close)
-	file := filepath.Join(t.TempDir(), "snapshot")
-	p := serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}, "--to", origin.URL)
+	data := t.TempDir()
+	p := serveWith(t, keptIn(data), "--to", origin.URL)
 	mustGet(t, p.public+"/a")
 	put := make(chan error, 1)
 	go func() {
@@ -464,7 +464,7 @@ func TestARestartForgetsWhatTheLastRequestsChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.end()
-	p = serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}, "--to", origin.URL)
+	p = serveWith(t, keptIn(data), "--to", origin.URL)
 	if _, body := mustGet(t, p.public+"/a"); body != "2" {
 		t.Errorf("answer %s, of before the change", body)
 	}

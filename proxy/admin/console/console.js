@@ -65,8 +65,8 @@ function header(o) {
     o.redis ? badge("good", "●", t("Redis"), t("Redis is the second cache tier, and settings are shared")) : badge("plain", "○", t("memory only"), t("Redis is not configured")),
     o.lasting && badge("good", "●", t("settings persistent"), t("Changes made here survive a restart")),
     breakers.map(([text, names, kind, sign]) => badge(kind, sign, text, names.join(", "))));
-  const pending = o.pending > 0 && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), t("{n} change pending: in force on this instance only, and stored for the others once it can be. Unless state or cache.snapshot is set, a restart before then loses it.|{n} changes pending: in force on this instance only, and stored for the others once it can be. Unless state or cache.snapshot is set, a restart before then loses them.", { n: o.pending }));
-  show(place("notices"), pending, !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), t("Changes made here are lost at a restart. To keep them, start with {option}, or with a Redis that writes to its disk (appendonly yes).", { option: t("--state FILE") })));
+  const pending = o.pending > 0 && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), t("{n} change pending: in force on this instance only, and stored for the others once it can be. Unless data is set, a restart before then loses it.|{n} changes pending: in force on this instance only, and stored for the others once it can be. Unless data is set, a restart before then loses them.", { n: o.pending }));
+  show(place("notices"), pending, !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), t("Changes made here are lost at a restart. To keep them, start with {option}, or with a Redis that writes to its disk (appendonly yes).", { option: t("--data DIR") })));
 }
 
 place("reload").onclick = () => openDialog({

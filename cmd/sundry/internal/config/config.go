@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ type Config struct {
 	Proxy                 string
 	Proxies               []string // endpoint=URL or endpoint/source=URL
 	GeoFiles              []string
-	State                 string
+	Data                  string // directory; "" means that nothing outlives a restart without Redis
 	DrainDelay            time.Duration
 	DrainTimeout          time.Duration
 	Express               bool // answer hits in front of net/http
@@ -70,8 +71,6 @@ type Config struct {
 // Cache are the settings of the near tier.
 type Cache struct {
 	Memory Size
-	// Snapshot is the file that keeps the near tier over a restart; "" for none.
-	Snapshot string
 	// Warm fills endpoints ahead whose files say warm: true; "" means yes, but not in
 	// replay.
 	Warm Choice
@@ -102,6 +101,14 @@ func Default() *Config {
 		Cache:  Cache{Memory: cache.DefaultMemory},
 		places: map[string]place{},
 	}
+}
+
+// InData returns the path of a file in the data directory; "" means that there is none.
+func (c *Config) InData(name string) string {
+	if c.Data == "" {
+		return ""
+	}
+	return filepath.Join(c.Data, name)
 }
 
 // Load reads the file, then the environment over it, then flags. With mistakes it still returns

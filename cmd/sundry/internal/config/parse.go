@@ -147,13 +147,9 @@ func parseGeoFile(s string) (string, error) {
 	return s, err
 }
 
-// isOutput reports whether a text names a file that this program can write.
-func isOutput(s string) bool {
-	if st, err := os.Stat(s); err == nil && st.IsDir() {
-		return false
-	}
-	st, err := os.Stat(filepath.Dir(s))
-	return err == nil && st.IsDir()
+// newDirectory says what isNewDirectory expects.
+func newDirectory() words.Text {
+	return words.Say("a directory, or a new one in a directory that exists", "目录，不存在时其上级目录须已存在")
 }
 
 // isNewDirectory reports whether a text names a directory that exists, or that this program can make.

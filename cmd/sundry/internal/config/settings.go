@@ -162,7 +162,7 @@ func settings() []setting {
 		list(setting{key: "acme.hosts", expected: words.Say("a host name with a domain, without scheme and port", "带域的主机名，不带协议和端口"), example: "api.example.org"}, func(c *Config) *[]string { return &c.ACME.Hosts }, parseHostOfCertificate),
 		single(setting{key: "acme.email", expected: words.Say("an e-mail address", "电子邮件地址"), example: "ops@example.org", empty: true}, func(c *Config) *string { return &c.ACME.Email }, checked(isEmail)),
 		single(setting{key: "acme.directory", expected: words.Say("an https URL", "https 的 URL"), example: "https://acme-staging-v02.api.letsencrypt.org/directory", empty: true}, func(c *Config) *string { return &c.ACME.Directory }, checked(isACMEDirectory)),
-		single(setting{key: "acme.cache", expected: words.Say("a directory, or a new one in a directory that exists", "目录，不存在时其上级目录须已存在"), example: "/var/lib/sundry/acme", empty: true}, func(c *Config) *string { return &c.ACME.Cache }, checked(isNewDirectory)),
+		single(setting{key: "acme.cache", expected: newDirectory(), example: "/var/lib/sundry/acme", empty: true}, func(c *Config) *string { return &c.ACME.Cache }, checked(isNewDirectory)),
 		single(setting{key: "redirect", expected: words.Say("an address and a port", "地址和端口"), example: ":80", empty: true}, func(c *Config) *string { return &c.Redirect }, checked(isAddress)),
 		single(setting{key: "redis", alias: "SUNDRY_REDIS_URL", secret: true, empty: true}, func(c *Config) *string { return &c.Redis }, parseRedis),
 		single(setting{key: "catalog", expected: words.Say("a directory", "目录"), example: "/etc/sundry/catalog", empty: true}, func(c *Config) *string { return &c.Catalog }, parseDirectory),
@@ -200,8 +200,7 @@ func settings() []setting {
 			func(c *Config) *[]string { return &c.Proxies }, parseProxyOf),
 		list(setting{key: "geo_file", expected: words.Say("files ending in .mmdb or .xdb", "以 .mmdb 或 .xdb 结尾的文件"), example: "/var/lib/sundry/city.mmdb", reloadable: true},
 			func(c *Config) *[]string { return &c.GeoFiles }, parseGeoFile),
-		single(setting{key: "state", expected: words.Say("a file in a directory that exists", "文件，其目录须已存在"), example: "/var/lib/sundry/state", empty: true},
-			func(c *Config) *string { return &c.State }, checked(isOutput)),
+		single(setting{key: "data", expected: newDirectory(), example: "/var/lib/sundry", empty: true}, func(c *Config) *string { return &c.Data }, checked(isNewDirectory)),
 		single(setting{key: "drain_delay", expected: words.Say("a duration from 0s to 10m", "0s 到 10m 的时长"), example: "5s", reloadable: true}, func(c *Config) *time.Duration { return &c.DrainDelay }, within(0, maxDelay, declare.ParseDuration)),
 		single(setting{key: "drain_timeout", expected: words.Say("a duration from 0s to 1h", "0s 到 1h 的时长"), example: "20s", reloadable: true}, func(c *Config) *time.Duration { return &c.DrainTimeout }, within(0, maxTimeout, declare.ParseDuration)),
 		single(setting{key: "express", expected: declare.Say("true or false"), example: "false"}, func(c *Config) *bool { return &c.Express }, parseBool),
@@ -226,8 +225,6 @@ func settings() []setting {
 			func(c *Config) *Size { return &c.ReplyMemory }, within(upstreams.MinBudget, maxMemory, parseSize)),
 		single(setting{key: "cache.memory", alias: "SUNDRY_MEMORY", expected: sizeRange(cache.MinMemory), example: "256MiB"},
 			func(c *Config) *Size { return &c.Cache.Memory }, within(cache.MinMemory, maxMemory, parseSize)),
-		single(setting{key: "cache.snapshot", expected: words.Say("a file in a directory that exists", "文件，其目录须已存在"), example: "/var/lib/sundry/snapshot", empty: true},
-			func(c *Config) *string { return &c.Cache.Snapshot }, checked(isOutput)),
 		single(setting{key: "cache.warm", expected: declare.Say("true or false"), example: "false"}, func(c *Config) *Choice { return &c.Cache.Warm }, parseChoice),
 	}
 }

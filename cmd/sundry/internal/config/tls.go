@@ -27,7 +27,7 @@ func (c *Config) CheckTLS() error {
 	case c.TLSCert != "" && len(a.Hosts) > 0:
 		return c.Mistake("acme.hosts", words.Say("expected without tls, which has a certificate already; remove one of them", "不能与 tls 同时使用，后者已有证书；请删去其中一个"))
 	case len(a.Hosts) > 0 && c.CertificateDir() == "":
-		return c.Mistake("acme.hosts", words.Say("expected together with a directory for certificates, such as acme: {hosts: [api.example.org], cache: /var/lib/sundry/acme}", "应同时给出保存证书的目录，例如 acme: {hosts: [api.example.org], cache: /var/lib/sundry/acme}"))
+		return c.Mistake("acme.hosts", words.Say("expected together with a directory for certificates, such as data: /var/lib/sundry", "应同时给出保存证书的目录，例如 data: /var/lib/sundry"))
 	case len(a.Hosts) == 0 && cmp.Or(a.Email, a.Directory, a.Cache) != "":
 		return words.NewError("acme: expected hosts, such as acme: {hosts: [api.example.org]}", "acme：应有 hosts，例如 acme: {hosts: [api.example.org]}")
 	case c.Redirect != "" && !c.Secure():
@@ -47,18 +47,10 @@ func (c *Config) Scheme() string {
 	return "http"
 }
 
-// CertificateDir returns the directory for certificates from an authority, by default beside the state or the snapshot; "" means that
-// none of these is set.
+// CertificateDir returns the directory for certificates from an authority, by default one in the data directory; "" means that
+// neither is set.
 func (c *Config) CertificateDir() string {
-	return cmp.Or(c.ACME.Cache, c.BesideState("-acme"))
-}
-
-// BesideState returns the path of the state, or else of the snapshot, with an ending; "" means that neither is set.
-func (c *Config) BesideState(ending string) string {
-	if beside := cmp.Or(c.State, c.Cache.Snapshot); beside != "" {
-		return beside + ending
-	}
-	return ""
+	return cmp.Or(c.ACME.Cache, c.InData("acme"))
 }
 
 // parseHostOfCertificate reads a name that an authority may issue a certificate for.

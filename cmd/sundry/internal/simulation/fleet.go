@@ -103,14 +103,14 @@ func (f *fleet) emptied() { f.trouble(everyone, 0, "emptied") }
 const settings = `builtin: false
 catalog: %s
 redis: redis://` + redisAddress + `
-state: %s/state.json
+data: %s
 listen: 127.0.0.1:8080
 admin: 127.0.0.1:9090
 express: false
 log_level: warn
 drain_delay: 0s
 drain_timeout: %s
-cache: {warm: false, memory: 8MiB, snapshot: %s/snapshot}
+cache: {warm: false, memory: 8MiB}
 limits: {rate: 0, queue_delay: 0s}
 `
 
@@ -187,7 +187,7 @@ func (f *fleet) newInstance(n int, servers map[string]*listener) (*instance, err
 	if err := os.Mkdir(i.dir, 0o700); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf(settings, filepath.Join(f.dir, "catalog"), i.dir, drainTime, i.dir)
+	text := fmt.Sprintf(settings, filepath.Join(f.dir, "catalog"), i.dir, drainTime)
 	if n == f.schedule.Instances-1 {
 		text += newerSettings
 	}
