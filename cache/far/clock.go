@@ -1,6 +1,7 @@
 package far
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -33,6 +34,25 @@ func (c *clock) read(redis, sent, received time.Time) {
 		c.ahead.Store(ahead.Milliseconds())
 	}
 	c.known.Store(true)
+}
+
+// errSlowClock means that the clock of Redis could not be read to within half a second.
+var errSlowClock = errors.New("redis: took too long to tell its time")
+
+// ask reads the clock by a call. If it is not known after that, the call is made once more, since the first one may have waited for a
+// connection. It returns the error of the call, or errSlowClock.
+func (c *clock) ask(call func() (time.Time, error)) error {
+	for range 2 {
+		sent := time.Now()
+		redis, err := call()
+		if err != nil {
+			return err
+		}
+		if c.read(redis, sent, time.Now()); c.known.Load() {
+			return nil
+		}
+	}
+	return errSlowClock
 }
 
 // ofFleet is the time by the clock of Redis at which this machine's shows t.

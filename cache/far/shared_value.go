@@ -31,25 +31,16 @@ func (t *Tier) SharedValue(name string) *SharedValue {
 // own, since the tier's are closed after a read's budget.
 const sharedValueTime = 2 * time.Second
 
-// errSlowClock: the clock of Redis could be read to within half a second alone.
-var errSlowClock = errors.New("redis: took too long to tell its time")
-
 // ClockOffset is by how much the clock of Redis is ahead of this machine's. It is what the tier
 // dates entries by: so a purge and an entry are in the same order on all instances. It also
 // reports what Redis has lost: see OnLoss.
 func (v *SharedValue) ClockOffset(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
-	begun := time.Now()
-	at, err := v.tier.sharedValues.Time(ctx).Result()
-	if err != nil {
+	if err := v.tier.clock.ask(func() (time.Time, error) { return v.tier.sharedValues.Time(ctx).Result() }); err != nil {
 		return 0, err
 	}
-	v.tier.clock.read(at, begun, time.Now())
 	v.findLosses(ctx)
-	if !v.tier.clock.known.Load() {
-		return 0, errSlowClock
-	}
 	return v.tier.clock.off(), nil
 }
 
