@@ -23,9 +23,10 @@ import (
 
 // newSystem makes the replicator and the autopilot, and what the admin API shows and changes.
 func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
-	var store live.Store = &live.File{Path: s.config.InData("settings")}
+	file := s.config.InData("settings")
+	var store live.Store = &live.File{Path: file}
 	if s.far != nil {
-		store = s.mirrored("settings", s.config.InData("settings"), live.Sequence)
+		store = s.mirrored("settings", file, live.Sequence)
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
 		PendingFile: s.config.InData("pending"),
@@ -47,8 +48,8 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	}
 }
 
-// statusStore is where the record of the status is kept: in Redis, or else in the data directory; without
-// either in memory.
+// statusStore is where the record of the status is kept: in Redis, or else in the data directory; without either
+// in memory.
 func (s *server) statusStore() status.Store {
 	file := s.config.InData("status")
 	if s.far != nil {

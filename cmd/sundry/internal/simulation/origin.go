@@ -92,7 +92,7 @@ func (o *origin) end(l *load, status int, given bool) {
 	l.ended, l.status, l.given = time.Now(), status, given
 }
 
-// cutOff reports whether a load of an instance was cut off at a time, or goes on.
+// cutOff reports whether a load of an instance was cut off in the second before a time, or goes on.
 func (o *origin) cutOff(instance string, at time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
