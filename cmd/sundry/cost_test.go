@@ -253,8 +253,8 @@ func TestNoReplyIsExpensive(t *testing.T) {
 	for name, decode := range decoders {
 		writeSources(t, dir, "as-"+name, "ttl: 1h", `sources: [{name: up, timeout: 3s, http: {url: "http://`+o.addr+`/`+name+`/", query: {id: "{id}"}, `+decode+`}}]`+"\n")
 	}
-	write(t, dir, "plain.yaml", "version: 1\nname: plain\nproxy: {to: 'http://"+o.addr+"/plain'}\n")
 	o.otherwise = response("200 OK", []string{"Content-Length: 2"}, "{}")
+	writeCompared(t, dir)
 	p := serve(t, "--catalog", dir)
 	mustGet(t, p.public+"/api/as-json?id=1")
 	p.mustAsk(http.MethodPost, "upstreams/"+o.addr, `{"do":"closed"}`) // however many replies are malformed

@@ -200,7 +200,7 @@ func TestSettingsOfTLSThatDoNotGoTogether(t *testing.T) {
 	pair := fmt.Sprintf("tls: {cert: %s, key: %s}\n", filepath.Join(dir, "fullchain.pem"), filepath.Join(dir, "privkey.pem"))
 	for text, want := range map[string]string{
 		pair + "acme: {hosts: [a.example], cache: " + dir + "}": "sundry.yaml:2: acme.hosts: expected without tls",
-		"acme: {hosts: [a.example]}":                            "sundry.yaml:1: acme.hosts: expected together with a directory for certificates, such as acme: {hosts: [api.example.org], cache: /var/lib/sundry/acme}",
+		"acme: {hosts: [a.example]}":                            "sundry.yaml:1: acme.hosts: expected together with a directory for certificates, such as data: /var/lib/sundry",
 		"acme: {email: a@b.example}":                            "acme: expected hosts",
 		"acme: {hosts: ['*.example.org'], cache: " + dir + "}":  `sundry.yaml:1: acme.hosts: "*.example.org": expected a host name`,
 		"acme: {hosts: [192.0.2.1], cache: " + dir + "}":        `sundry.yaml:1: acme.hosts: "192.0.2.1": expected a host name`,
