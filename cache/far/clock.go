@@ -1,14 +1,15 @@
 package far
 
 import (
-	"errors"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	// slowestReading is how long a round trip may take from which the clock of Redis is
-	// read: it may have been read at any instant of it.
+	// quickReading is how long a round trip takes at most from which the clock of Redis is read well. It may have been read at any instant
+	// of the round trip.
+	quickReading = 50 * time.Millisecond
+	// slowestReading is how long a round trip of a write may take if the clock is read from it.
 	slowestReading = 500 * time.Millisecond
 	// sameTime is by how much two readings differ that say the same: clocks are read in
 	// milliseconds, by programs that are interrupted.
@@ -18,17 +19,26 @@ const (
 // clock translates between this machine's clock and that of Redis, which is the fleet's. It
 // keeps what the first reading says until another one contradicts it, so that the times of
 // one instance keep their order. The zero value does not know that of Redis.
+//
+// A clock that is known changes by ask alone: its caller dates purges anew, which are compared with what is read from Redis.
 type clock struct {
 	ahead atomic.Int64 // by how many milliseconds that of Redis is ahead; dates have no more
 	known atomic.Bool
 }
 
-// read notes what Redis had for its time in a round trip between sent and received.
+// learn notes the time of Redis in the round trip of a write between sent and received, if it is not known yet.
+func (c *clock) learn(redis, sent, received time.Time) {
+	if !c.known.Load() && received.Sub(sent) <= slowestReading {
+		c.read(redis, sent, received)
+	}
+}
+
+// read notes the time of Redis in a round trip between sent and received.
 func (c *clock) read(redis, sent, received time.Time) {
-	half := received.Sub(sent) / 2
-	if redis.IsZero() || 2*half > slowestReading {
+	if redis.IsZero() {
 		return
 	}
+	half := received.Sub(sent) / 2
 	ahead := redis.Sub(sent.Add(half))
 	if off := ahead - c.off(); !c.known.Load() || off.Abs() > half+sameTime {
 		c.ahead.Store(ahead.Milliseconds())
@@ -36,11 +46,8 @@ func (c *clock) read(redis, sent, received time.Time) {
 	c.known.Store(true)
 }
 
-// errSlowClock means that the clock of Redis could not be read to within half a second.
-var errSlowClock = errors.New("redis: took too long to tell its time")
-
-// ask reads the clock by a call. If it is not known after that, the call is made once more, since the first one may have waited for a
-// connection. It returns the error of the call, or errSlowClock.
+// ask reads the clock by a call. It makes the call once more if the first one was not quick, since that may have waited for a connection.
+// It returns the error of the call.
 func (c *clock) ask(call func() (time.Time, error)) error {
 	for range 2 {
 		sent := time.Now()
@@ -48,11 +55,12 @@ func (c *clock) ask(call func() (time.Time, error)) error {
 		if err != nil {
 			return err
 		}
-		if c.read(redis, sent, time.Now()); c.known.Load() {
+		received := time.Now()
+		if c.read(redis, sent, received); received.Sub(sent) <= quickReading {
 			return nil
 		}
 	}
-	return errSlowClock
+	return nil
 }
 
 // ofFleet is the time by the clock of Redis at which this machine's shows t.

@@ -7,23 +7,26 @@ import (
 	"time"
 )
 
-// TestASlowClockIsAskedTwice: the first round trip may have waited for a connection.
+// TestASlowClockIsAskedTwice: the first round trip may have waited for a connection. Redis reads its clock at the end of each.
 func TestASlowClockIsAskedTwice(t *testing.T) {
 	failed := errors.New("failed")
-	const slow, ahead = slowestReading + time.Millisecond, time.Hour
+	const slow, ahead = quickReading + time.Millisecond, time.Hour
 	for name, row := range map[string]struct {
 		known bool
 		takes []time.Duration
 		err   error // of the last call
 		calls int
 		want  error
+		off   time.Duration // what may be wrong
 	}{
-		"fast":                    {takes: []time.Duration{time.Millisecond}, calls: 1},
-		"slow at first":           {takes: []time.Duration{slow, time.Millisecond}, calls: 2},
-		"slow":                    {takes: []time.Duration{slow, slow}, calls: 2, want: errSlowClock},
-		"slow, and known already": {known: true, takes: []time.Duration{slow}, calls: 1},
+		"quick":                   {takes: []time.Duration{time.Millisecond}, calls: 1, off: time.Millisecond},
+		"slow at first":           {takes: []time.Duration{slow, time.Millisecond}, calls: 2, off: time.Millisecond},
+		"a stall at first":        {takes: []time.Duration{time.Second, time.Millisecond}, calls: 2, off: time.Millisecond},
+		"slow":                    {takes: []time.Duration{slow, slow}, calls: 2, off: slow},
+		"seconds":                 {takes: []time.Duration{time.Second, time.Second}, calls: 2, off: time.Second},
+		"slow, and known already": {known: true, takes: []time.Duration{slow, slow}, calls: 2},
 		"failed":                  {takes: []time.Duration{0}, err: failed, calls: 1, want: failed},
-		"failed at last":          {takes: []time.Duration{slow, 0}, err: failed, calls: 2, want: failed},
+		"failed at last":          {takes: []time.Duration{slow, 0}, err: failed, calls: 2, want: failed, off: slow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -41,10 +44,25 @@ func TestASlowClockIsAskedTwice(t *testing.T) {
 				if !errors.Is(err, row.want) || calls != row.calls {
 					t.Errorf("%v after %d calls, want %v after %d", err, calls, row.want, row.calls)
 				}
-				if known := row.want == nil; c.known.Load() != known || known && (c.off()-ahead).Abs() > time.Millisecond {
+				if known := row.takes[0] > 0; c.known.Load() != known || known && (c.off()-ahead).Abs() > row.off {
 					t.Errorf("known: %v, %v ahead", c.known.Load(), c.off())
 				}
 			})
 		})
+	}
+}
+
+// TestWritesDoNotChangeAClockThatIsKnown: purges in force are dated by it.
+func TestWritesDoNotChangeAClockThatIsKnown(t *testing.T) {
+	c, now := &clock{}, time.Now()
+	c.learn(now.Add(time.Hour), now, now.Add(slowestReading+time.Millisecond))
+	if c.known.Load() {
+		t.Error("it was learnt from a round trip that took too long")
+	}
+	for _, ahead := range []time.Duration{time.Hour, time.Minute, 0} {
+		c.learn(now.Add(ahead), now, now)
+	}
+	if !c.known.Load() || c.off() != time.Hour {
+		t.Errorf("%v ahead", c.off())
 	}
 }

@@ -178,7 +178,7 @@ func (t *Tier) scriptOutcome(reply []any, begun, ended time.Time) outcome {
 	}
 	newer, _ := reply[0].(int64)
 	now, _ := reply[1].(int64)
-	t.clock.read(time.UnixMilli(now), begun, ended)
+	t.clock.learn(time.UnixMilli(now), begun, ended)
 	o := outcome{}
 	for _, announced := range reply[2:min(len(reply), 4)] {
 		switch announced {
@@ -212,7 +212,7 @@ func (t *Tier) learnClock() error {
 		defer cancel()
 		begun := time.Now()
 		redis, err := t.client.Time(ctx).Result()
-		t.clock.read(redis, begun, time.Now())
+		t.clock.learn(redis, begun, time.Now())
 		return err
 	})
 	if err != nil {

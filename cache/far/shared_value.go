@@ -33,16 +33,22 @@ const sharedValueTime = 2 * time.Second
 
 // ClockOffset is by how much the clock of Redis is ahead of this machine's. It is what the tier
 // dates entries by: so a purge and an entry are in the same order on all instances. It also
-// reports what Redis has lost: see OnLoss.
+// reports what Redis has lost: see OnLoss. ErrNoClock means that Redis refuses to tell its time.
 func (v *SharedValue) ClockOffset(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
 	if err := v.tier.clock.ask(func() (time.Time, error) { return v.tier.sharedValues.Time(ctx).Result() }); err != nil {
+		if isReply(err) && !notYet(err) {
+			err = fmt.Errorf("%w: %w", ErrNoClock, err)
+		}
 		return 0, err
 	}
 	v.findLosses(ctx)
 	return v.tier.clock.off(), nil
 }
+
+// ErrNoClock means that Redis refuses to tell its time.
+var ErrNoClock = errors.New("redis does not tell its time")
 
 // Persists reports whether Redis writes what is stored to a log on its disk (AOF), so that a restart loses a second of it at most.
 func (t *Tier) Persists(ctx context.Context) bool {

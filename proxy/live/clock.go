@@ -2,9 +2,12 @@ package live
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"sundry/cache/far"
 	"sundry/cache/policy"
 )
 
@@ -47,12 +50,18 @@ func (r *Replicator) localOrders(orders []Order) []Order {
 // readClock finds out how far the store's clock is ahead of this instance's. Where the
 // store does not say so, what is known of it stays. However little that changes, what is in
 // force is dated anew: it is to keep its order with what the store has been told of entries.
-func (r *Replicator) readClock(ctx context.Context) {
+//
+// It returns an error while the clock was never read: purges without a date may be of the future by this instance's clock, and it would
+// lose what it loads. A store that refuses to tell its time is no error.
+func (r *Replicator) readClock(ctx context.Context) error {
 	offset, err := r.cfg.Store.ClockOffset(ctx)
 	r.clockKnown.Store(err == nil)
+	if err != nil && !r.clockRead.Load() && !errors.Is(err, far.ErrNoClock) {
+		return fmt.Errorf("read the clock of the store: %w", err)
+	}
 	was := time.Duration(r.clockOffset.Load())
 	if err != nil || r.clockRead.Swap(true) && offset == was {
-		return
+		return nil
 	}
 	r.clockOffset.Store(int64(offset))
 	r.noteExpiry()
@@ -64,6 +73,7 @@ func (r *Replicator) readClock(ctx context.Context) {
 	if r.loaded || len(r.pending) > 0 {
 		r.purge(drops)
 	}
+	return nil
 }
 
 // dropsToRepeat returns the drops that were carried out here and are dated wrong by this offset: before the first read, none. The

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sundry/cache/far"
 	"sundry/cache/policy"
 )
 
@@ -35,7 +36,7 @@ func TestAnOrderFromAClockThatIsBehind(t *testing.T) {
 		"two seconds behind":   {otherClock{ahead: 2 * time.Second}, 2 * time.Second},
 		"half a second behind": {otherClock{ahead: time.Second / 2}, time.Second / 2},
 		"an hour ahead":        {otherClock{ahead: -time.Hour}, -time.Hour},
-		"no answer":            {otherClock{ahead: time.Hour, err: errors.New("away")}, 0},
+		"a refusal":            {otherClock{ahead: time.Hour, err: far.ErrNoClock}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFleet(t, func(f *fleet) {
@@ -163,7 +164,7 @@ func TestAClockThatIsSet(t *testing.T) {
 // clock is not in sync.
 func TestOrdersAreDatedAnew(t *testing.T) {
 	withFleet(t, func(f *fleet) {
-		store := &otherClock{connection: &connection{sharedStore: f.connOne.sharedStore}, err: errAway}
+		store := &otherClock{connection: &connection{sharedStore: f.connOne.sharedStore}, err: far.ErrNoClock}
 		f.change(Change{Do: DoDrop, Target: "ip", Key: "ip:k"})
 		at, ran := f.one.Settings().Orders[0].At, []time.Time(nil)
 		three, applied := newReplicator(store)
@@ -188,6 +189,30 @@ func TestOrdersAreDatedAnew(t *testing.T) {
 			if err := three.FirstSync(f.ctx); err != nil || !slices.EqualFunc(ran, row.want, time.Time.Equal) || !three.InSync() {
 				t.Errorf("%v: carried out as of %v, want %v, in sync: %v", err, ran, row.want, three.InSync())
 			}
+		}
+	})
+}
+
+// TestNothingIsInForceBeforeTheClockIsKnown: a purge without a date could be of the future. Later, a clock that cannot be read does no harm.
+func TestNothingIsInForceBeforeTheClockIsKnown(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		store := &otherClock{connection: &connection{sharedStore: f.connOne.sharedStore}, ahead: time.Hour, err: errAway}
+		f.change(purgeIP)
+		three, applied := newReplicator(store)
+		ctx, stop := context.WithTimeout(f.ctx, time.Second)
+		defer stop()
+		if err := three.FirstSync(ctx); !errors.Is(err, errAway) || applied.purges() != nil || three.InSync() {
+			t.Fatalf("%v: %v, in sync: %v", err, applied.purges(), three.InSync())
+		}
+		store.err = nil
+		want := f.one.Settings().Purges["ip"].Hard.Add(-time.Hour)
+		if err := three.FirstSync(f.ctx); err != nil || !applied.purges()["ip"].Hard.Equal(want) {
+			t.Fatalf("%v: %v, want %v", err, applied.purges(), want)
+		}
+		store.err = errAway
+		f.change(purgeIP)
+		if err := three.FirstSync(f.ctx); err != nil || !applied.purges()["ip"].Hard.After(want) || !three.InSync() {
+			t.Errorf("%v: %v, in sync: %v", err, applied.purges(), three.InSync())
 		}
 	})
 }
@@ -225,7 +250,9 @@ func TestWhatIsSaidOfClocks(t *testing.T) {
 	} {
 		lines.Reset()
 		store.ahead = row.ahead
-		r.readClock(t.Context())
+		if err := r.readClock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if got := lines.String(); (got == "") != (row.want == "") || !strings.Contains(got, row.want) {
 			t.Errorf("%v ahead: %q, want %q", row.ahead, got, row.want)
 		}

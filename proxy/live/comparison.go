@@ -25,7 +25,9 @@ type comparison struct {
 // them.
 func (r *Replicator) compareStored(ctx context.Context) (*comparison, error) {
 	if !r.clockKnown.Load() { // what is pending is to be dated before it is stored
-		r.readClock(ctx)
+		if err := r.readClock(ctx); err != nil {
+			return nil, err
+		}
 	}
 	raw, err := r.cfg.Store.Load(ctx)
 	if err != nil && !errors.Is(err, far.ErrNotAValue) {

@@ -23,7 +23,7 @@ const (
 func (r *Replicator) FirstSync(ctx context.Context) error {
 	r.cfg.Panics.Func(panics.Settings, r.restorePending)()
 	for failures := 1; ; failures++ {
-		r.readClock(ctx)
+		r.clockKnown.Store(false) // so that sync reads it
 		err := r.sync(ctx)
 		if err == nil {
 			return nil
@@ -57,7 +57,7 @@ func (r *Replicator) keepInSync(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			r.readClock(ctx)
+			err = r.readClock(ctx)
 		}
 		failures = r.report(err, failures)
 		next = time.Now().Add(syncDelay(failures))

@@ -58,6 +58,8 @@ func Known() []Schedule {
 			{At: 17500 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
 		}},
 		slowClock(),
+		unreadClock(),
+		unreadStore(),
 		// B1: a fill began its time anew when its key was purged meanwhile.
 		{Seed: 120, Instances: 3, Events: []Event{
 			{At: 14824 * ms, Do: "get", On: 2, Target: endpointPath + "3"},
@@ -133,5 +135,32 @@ func slowClock() Schedule {
 		{At: 80394 * ms, Do: "slow", On: 3, For: 6975 * ms, N: 131},
 		{At: 82683 * ms, Do: "set ttl", On: 2, N: 2},
 		{At: 83250 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
+	}}
+}
+
+// unreadClock broke E1: settings were read while the clock of Redis could not be read, so that purges were dated in the future.
+func unreadClock() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 21477, Instances: 3, Clock: 95 * time.Second, Events: []Event{
+		{At: 4388 * ms, Do: "purge own hard", On: 0, Target: "own"},
+		{At: 20922 * ms, Do: "get", On: 2, Target: endpointPath + "1"},
+		{At: 29093 * ms, Do: "stall", On: 1, For: 2667 * ms},
+		{At: 29698 * ms, Do: "start alone", On: 0, For: 4501 * ms},
+		{At: 31284 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
+		{At: 32135 * ms, Do: "slow", On: 0, For: 7609 * ms, N: 198},
+		{At: 33733 * ms, Do: "cut", On: 0},
+		{At: 34673 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
+	}}
+}
+
+// unreadStore broke P1: an instance that could not read the settings at its start served what it had purged before.
+func unreadStore() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 20873, Instances: 3, Events: []Event{
+		{At: 871 * ms, Do: "get", On: 1, Target: apiPath + "2 de"},
+		{At: 916 * ms, Do: "purge prefix hard", On: 1, Target: "/p/"},
+		{At: 2024 * ms, Do: "restart", On: 1},
+		{At: 2217 * ms, Do: "stall", On: 1, For: 2779 * ms},
+		{At: 7208 * ms, Do: "burst", Target: apiPath + "2 de"},
 	}}
 }
