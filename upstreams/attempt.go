@@ -133,7 +133,6 @@ func (s *Source) execute(ctx context.Context, until time.Time, p *pass, a *Attem
 	if err != nil {
 		return Answer{}, err
 	}
-	s.own.Observe(r.Body)
 	a.Env.Secrets = nil // programs that map the answer must not see them
 	return s.mapReply(ctx, a, r)
 }

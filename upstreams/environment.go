@@ -32,10 +32,8 @@ type Environment struct {
 	StepCache StepCache
 	// Journal of recent attempts.
 	Journal Journal
-	// Known are the replies that live ones are compared with; nil: they are not.
+	// Known are the replies that those of probes are compared with; nil: they are not.
 	Known KnownReplies
-	// Drifts are the differences that were found.
-	Drifts Drifts
 	// Guard connects to caller-supplied targets.
 	Guard    *guard.Guard
 	outgoing atomic.Pointer[Outgoing]

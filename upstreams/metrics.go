@@ -18,7 +18,6 @@ type Metrics struct {
 	failovers   *prometheus.CounterVec
 	lastResorts *prometheus.CounterVec
 	answered    *prometheus.GaugeVec
-	drift       *prometheus.GaugeVec
 	withheld    *prometheus.CounterVec
 }
 
@@ -37,7 +36,6 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts, quotas *host.Quota
 		failovers:   counter("failovers_total", "Answers that came from a later source because an earlier one failed.", "endpoint"),
 		lastResorts: counter("last_resorts_total", "Answers of last-resort sources.", "endpoint"),
 		answered:    gauge("last_answer_timestamp_seconds", "Unix time of the last answer of a source, negative ones included; 0: not since the start.", "endpoint", "source"),
-		drift:       gauge("reply_drift", "Fields that programs read of a source's replies and that are not as known, by change; none until a reply was looked at.", "endpoint", "source", "change"),
 		withheld:    counter("withheld_refreshes_total", "Refreshes that were not made because the source has little of its quota left, which is kept for requests without a copy.", "endpoint", "source"),
 		duration: register.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: metrics.Namespace, Subsystem: "upstream", Name: "attempt_duration_seconds",

@@ -61,11 +61,18 @@ type SourceConfig struct {
 	Vars    []jq.Variable
 	Kind    Compiled
 	Rules   []Rule
-	Replies []*ReplyWatch // watched, of its requests
+	Shapes  []*ReplyShape // of the replies to its requests, as far as they are known
 	Map     *jq.Program   // nil: the data is the reply's body
 	Expires *jq.Program   // nil: never
 	Empty   *jq.Program   // on the reply: that there is nothing is the answer; nil: it never is
 	Picture Picture       // nil: none
+}
+
+// AddShape adds the shape of the replies to a request; nil adds nothing.
+func (c *SourceConfig) AddShape(s *ReplyShape) {
+	if s != nil {
+		c.Shapes = append(c.Shapes, s)
+	}
 }
 
 // After is what the sources before a source must have said together for it to be asked.
@@ -124,7 +131,7 @@ type Source struct {
 	metrics  sourceMetrics
 	// Demands are what its data must hold; nil: that is not declared.
 	Demands *fields.Demands
-	own     *ReplyWatch // of Replies: those to its own request
+	own     *ReplyShape // of Shapes: that of the replies to its own request
 }
 
 // NewSource makes a source of an endpoint.
@@ -133,8 +140,8 @@ func NewSource(endpoint string, cfg SourceConfig, env *Environment) *Source {
 	if cfg.Quota != nil {
 		s.metrics.withheld = env.Metrics.withheld.WithLabelValues(endpoint, cfg.Declared)
 	}
-	if i := slices.IndexFunc(cfg.Replies, func(w *ReplyWatch) bool { return w.Step == "" }); i >= 0 {
-		s.own = cfg.Replies[i]
+	if i := slices.IndexFunc(cfg.Shapes, func(s *ReplyShape) bool { return s.Step == "" }); i >= 0 {
+		s.own = cfg.Shapes[i]
 	}
 	return s
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams"
 )
 
 // causesOfUpstreams are those of the alerts about sources and APIs, and about calling them.
@@ -60,7 +59,6 @@ func causesOfUpstreams() []*cause {
 			alert: "SundryQuotaLow", fires: 15*time.Minute + 5*time.Minute, resolves: 15 * time.Minute, takes: 35 * time.Second,
 			stage: usedUpQuota,
 		},
-		{alert: "SundryReplyDrift", fires: 15 * time.Minute, resolves: 0, takes: 3 * time.Second, stage: renamedField},
 		{
 			alert: "SundryBreakerForced", pace: hours, fires: time.Hour, resolves: 0,
 			stage: func(s *scene) act {
@@ -125,17 +123,4 @@ func usedUpQuota(s *scene) act {
 		return p.public + "/api/own?id=1"
 	})
 	return provoked(nil, func() { on.Store(true) }, func() { on.Store(false) })
-}
-
-// renamedField has replies without what the mapping reads.
-func renamedField(s *scene) act {
-	o := newOrigin(s.t)
-	dir := s.catalog("off: true", o.source("up", `map: "{id: .id}", `))
-	if _, _, err := call(s.t, nil, "doctor", "--catalog", dir, "--record", "own"); err != nil {
-		s.t.Fatal(err)
-	}
-	p := s.launchWith(&process{onEnvironment: func(env *upstreams.Environment) { env.Drifts.Every = time.Nanosecond }}, unwarmed, "--catalog", dir)
-	s.load(200*time.Millisecond, oneID(p))
-	begin := func() { body := `{"number":"1"}`; o.body.Store(&body) }
-	return provoked(s.requests(5), begin, func() { o.body.Store(nil) })
 }

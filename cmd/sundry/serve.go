@@ -198,7 +198,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	}
 	s.cache.OnFill(s.observer.Filled)
 	s.snapshot = s.newSnapshot(reg)
-	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, fixtures.Known{Dir: s.config.Catalog}
+	s.env.StepCache = catalog.StepCache{Cache: s.cache}
 	set, err := s.loaded.compileAnew(s.env, nil)
 	if err != nil {
 		return misconfigured(err)

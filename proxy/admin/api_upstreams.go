@@ -36,8 +36,6 @@ type sourceView struct {
 	QuotaLeft *float64 `json:"quota_left,omitempty"`
 	// Out is set for an address of an API that fails its health checks: others are asked first.
 	Out bool `json:"out,omitempty"`
-	// Drift is how its replies differ from what is known of them.
-	Drift []driftView `json:"drift,omitempty"`
 	// Answers is how many it gave in the last hour, on this instance.
 	Answers int `json:"answers"`
 	// Recent attempts, the oldest first.
@@ -46,12 +44,6 @@ type sourceView struct {
 	LastErr  string    `json:"last_error,omitempty"`
 	LastKind string    `json:"last_error_result,omitempty"`
 	ErrAt    time.Time `json:"last_error_at,omitzero"`
-}
-
-// driftView is a field of replies that is missing, retyped, emptied or new.
-type driftView struct {
-	Change string `json:"change"`
-	Field  string `json:"field"`
 }
 
 type attemptView struct {
@@ -108,9 +100,6 @@ func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView
 		v.Hosts = append(v.Hosts, h.Name)
 	}
 	v.addQuota(s.Quota)
-	for _, c := range a.Env.Drifts.Of(endpoint, s.Declared) {
-		v.Drift = append(v.Drift, driftView{string(c.Kind), c.Field})
-	}
 	a.addAttempts(&v)
 	return v
 }

@@ -22,7 +22,7 @@ type step struct {
 	shareLink *jq.Program // nil: http is set
 	rules     []upstreams.Rule
 	keep      *jq.Program
-	Replies   *upstreams.ReplyWatch // nil: they are not watched
+	Shape     *upstreams.ReplyShape // of the replies to its request; nil: nothing is known of them
 	results   upstreams.StepResults // cached; nil: the result is for one call only
 	logins    *upstreams.Sessions   // the same, of a step that logs in; nil: it does not
 	env       *upstreams.Environment
@@ -60,7 +60,7 @@ func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *ste
 	}
 	if spec.HTTP != nil {
 		st.http = compileFetcher(spec.HTTP, spec.Name.Line, c)
-		st.Replies = c.WatchReplies(st.name, c.Scope.Defs.Reads(append(of, spec.programs()...)...), st.http.decodeKnown)
+		st.Shape = c.ShapeOfReplies(st.name, c.Scope.Defs.Reads(append(of, spec.programs()...)...), st.http.decodeKnown)
 	}
 	c.Scope.Add(st.name, spec.Name.Line)
 	if len(spec.Judge) == 0 { // what is judged may be asked for that alone
@@ -165,7 +165,6 @@ func (st *step) request(ctx context.Context, a *upstreams.Attempt) (any, error) 
 		if err != nil {
 			return nil, err
 		}
-		st.Replies.Observe(r.Body)
 		return st.result(ctx, r, a.Env)
 	})
 }

@@ -56,7 +56,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	for i := range spec.Before {
 		step := httpsource.CompileStep(&spec.Before[i], spec.stepReaders(&spec.Before[i]), c)
 		cfg.Before = append(cfg.Before, step)
-		watch(&cfg, step.Replies)
+		cfg.AddShape(step.Shape)
 	}
 	cfg.Vars = jq.CompileVars(spec.Vars, c.Scope, problems)
 	cfg.Kind = compileKind(spec.Sections, c)
@@ -75,17 +75,10 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 		return nil
 	}
 	if decode := cfg.Kind.DecodeKnown; decode != nil {
-		watch(&cfg, c.WatchReplies("", endpoint.Defs.Reads(spec.readers()...), decode))
+		cfg.AddShape(c.ShapeOfReplies("", endpoint.Defs.Reads(spec.readers()...), decode))
 	}
 	cfg.Quota = spec.quota(c, cfg.Kind.Host)
 	return upstreams.NewSource(endpoint.Name, cfg, env)
-}
-
-// watch adds the watch of a request; nil: it is not watched.
-func watch(cfg *upstreams.SourceConfig, w *upstreams.ReplyWatch) {
-	if w != nil {
-		cfg.Replies = append(cfg.Replies, w)
-	}
 }
 
 // readers are the programs that read the source's own reply.

@@ -28,12 +28,9 @@ export function troubles(overview, { hosts, sources }, history) {
   for (const s of sources) {
     const name = `${s.endpoint}/${s.source}`;
     if (s.quota_left !== undefined && s.quota_left < low) add(6, ["upstreams", name], "warn", "◔", name, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) }), undefined, "quotas", s.endpoint);
-    for (const d of s.drift ?? []) add(3, ["upstreams", name], "warn", "≠", name, t("{field} of its replies is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), undefined, "sundryreplydrift", s.endpoint);
   }
   return found.sort((a, b) => b.weight - a.weight || a.what.localeCompare(b.what));
 }
-
-export const changed = (change) => ({ missing: t("missing"), retyped: t("of another type"), emptied: t("an empty list"), new: t("new") }[change] ?? change);
 
 // held says that an operator holds a breaker; "": it decides by itself.
 export function held({ force, until } = { force: "auto" }) {

@@ -8,7 +8,7 @@ import { find as filtered, list } from "./list.js";
 import { breakers } from "./overview.js";
 import { cause, result } from "./results.js";
 import { ago, pendingNote, plural, time } from "./text.js";
-import { changed, held, low, said } from "./trouble.js";
+import { held, low, said } from "./trouble.js";
 
 export function find(text) {
   filtered("hosts", text);
@@ -100,8 +100,8 @@ const failed = (attempt) => !fine.includes(attempt.result);
 const resultBadge = (name) => badge(...(name === "success" ? ["good", "●"] : fine.includes(name) ? ["plain", "○"] : ["bad", "✕"]), result(name));
 
 // worst is how much is wrong with a source: most where its breaker is open, then where its latest
-// attempt failed, or its quota or its replies are not what they should be, then by failed attempts.
-const worst = (s, breaker, bad) => ({ open: 2000, "half-open": 1500 }[breaker] ?? 0) + (s.recent.length > 0 && failed(s.recent.at(-1)) ? 1000 : 0) + (s.quota_left < low || s.drift ? 500 : 0) + bad;
+// attempt failed, or its quota is nearly used up, then by failed attempts.
+const worst = (s, breaker, bad) => ({ open: 2000, "half-open": 1500 }[breaker] ?? 0) + (s.recent.length > 0 && failed(s.recent.at(-1)) ? 1000 : 0) + (s.quota_left < low ? 500 : 0) + bad;
 
 function sourceRow(s, states, address) {
   const breaker = ["open", "half-open"].find((state) => s.hosts.some((name) => states[name] === state));
@@ -118,8 +118,7 @@ function sourceCells(s, states, address) {
   const latest = s.recent.at(-1);
   return [
     [h("strong", { class: "mono" }, s.endpoint), " ", grafana(address, dashboards.upstreams, s.endpoint, `${s.endpoint}/${s.source}`), h("div", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
-      s.missing && h("div", null, badge("warn", "⚿", t("not in use: {key} is not set", { key: s.missing }), t("Set {key} to use this source", { key: s.missing }))),
-      (s.drift ?? []).map((d) => h("div", null, badge("warn", "≠", t("{field} is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), t("Its latest replies differ from the recorded ones in a field that the mapping reads"))))],
+      s.missing && h("div", null, badge("warn", "⚿", t("not in use: {key} is not set", { key: s.missing }), t("Set {key} to use this source", { key: s.missing })))],
     s.hosts.length > 0 ? [s.hosts.map((name) => h("div", { key: name }, h("span", { class: "mono soft words" }, name), states[name] !== "closed" && h("div", null, breakerBadge(states[name])))), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) }))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, t("no calls yet")),
     latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms · ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),

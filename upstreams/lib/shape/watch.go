@@ -97,9 +97,6 @@ const (
 	New Kind = "new"
 )
 
-// Kinds lists them.
-func Kinds() []Kind { return []Kind{Missing, Retyped, Emptied, New} }
-
 // Change is what is different at one place.
 type Change struct {
 	Kind Kind
@@ -113,15 +110,10 @@ type Change struct {
 func (w *Watch) Changes(document any) []Change {
 	var found []Change
 	w.compare(w.root, []any{document}, &found)
-	Sort(found)
-	return found
-}
-
-// Sort sorts changes by field.
-func Sort(changes []Change) {
-	slices.SortFunc(changes, func(a, b Change) int {
+	slices.SortFunc(found, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Kind, b.Kind))
 	})
+	return found
 }
 
 // compare compares all values at one place of a document.
