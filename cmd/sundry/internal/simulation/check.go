@@ -12,8 +12,9 @@ import (
 const (
 	// inTouchTime is how long an instance must have been in touch with Redis to know what others have changed.
 	inTouchTime = 4 * time.Second
-	// sameTime is what the clocks of two instances may differ by, as each reads that of Redis.
-	sameTime = 60 * time.Millisecond
+	// sameTime is what the clocks of two instances may differ by, as each reads that of Redis: by half of what the ways there and back take
+	// longer than one another, which is 67 ms on the slowest link.
+	sameTime = 70 * time.Millisecond
 	// operatorTime is how long a call of an operator may take.
 	operatorTime = 3 * time.Second
 	// waitWithCopy is how long a client waits if there is a copy: the soft timeout, and what answering takes.
@@ -108,7 +109,18 @@ func (f *fleet) checkContent(r *rule, q *request) {
 
 // outdatedBy reports whether a change forbids a response, once it is known.
 func (f *fleet) outdatedBy(c *change, q *request, l *load) bool {
-	return c.status > 0 && c.status < 300 && c.hits(q.target) && l.began.Before(c.sent) && (!c.isSoft() || q.isFresh())
+	return c.status > 0 && c.status < 300 && c.hits(q.target) && l.began.Before(c.sent.Add(-f.clocksDiffer(c, l))) && (!c.isSoft() || q.isFresh())
+}
+
+// clocksDiffer returns by how much the time of a change and that of a load may be wrong: not at all if they are of one instance, or were in
+// touch with Redis.
+func (f *fleet) clocksDiffer(c *change, l *load) time.Duration {
+	for n, i := range f.instances {
+		if i.network.address == l.instance && n != c.instance && !(f.inTouch(n, l.began) && f.inTouch(c.instance, c.sent)) {
+			return sameTime
+		}
+	}
+	return 0
 }
 
 func (f *fleet) checkPurged(r *rule, q *request) {
