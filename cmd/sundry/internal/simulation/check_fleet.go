@@ -81,6 +81,9 @@ func (f *fleet) checkBounds() {
 		if waiting := s.metrics["sundry_far_queue_entries"]; waiting > maxQueue {
 			f.fail(s.received, "QU2", "%v writes of instance %d wait", waiting, s.instance)
 		}
+		if used, most := s.metrics["sundry_apis_memory_bytes"], s.metrics["sundry_apis_memory_limit_bytes"]; used > most {
+			f.fail(s.received, "QU2", "instance %d keeps %v bytes of APIs in memory, of %v", s.instance, used, most)
+		}
 	}
 }
 

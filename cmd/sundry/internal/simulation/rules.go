@@ -50,7 +50,7 @@ func fleetRules() []rule {
 		{"R3", "Redis never goes back to an older response", "scaling.md", "Redis never goes back to an older response", true, nil, nil},
 		{"R4", "whatever Redis holds of responses expires", "sizing.md", "all responses have a lifetime", false, nil, (*fleet).checkLifetimes},
 		{"QU1", "at the end nothing waits to be written to Redis", "tuning.md", "All is whole again within 2 s after Redis is back.", false, nil, (*fleet).checkQueues},
-		{"QU2", "queues stay within their bounds", "runbook.md", "the queue was full (32,768 entries, 64 MiB)", false, nil, (*fleet).checkBounds},
+		{"QU2", "queues, and what is kept of APIs in memory, stay within their bounds", "runbook.md", "the queue was full (32,768 entries, 64 MiB)", false, nil, (*fleet).checkBounds},
 		{"PA", "nothing panics", "metrics.md", "Each is a mistake in the program", false, nil, (*fleet).checkPanics},
 	}
 }
