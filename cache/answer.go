@@ -43,6 +43,4 @@ type Answer struct {
 	// Random means that it was picked from a pool.
 	Random bool
 	Rep    entry.Rep
-	// superseded: another instance has written a newer entry to Redis.
-	superseded bool
 }

@@ -36,7 +36,6 @@ package cache
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -65,8 +64,6 @@ type Config struct {
 	Restore  func(text string) error
 	// Observer is told of requests; nil for none.
 	Observer Observer
-	// Beside keeps values in Far that are none of this cache's; nil: nothing does.
-	Beside Beside
 	// Log takes the failures of background refreshes; nil for none.
 	Log *slog.Logger
 	// Panics catches those of fills, and of what goes on behind requests.
@@ -82,11 +79,8 @@ type Cache struct {
 	flights    *flights
 	failures   *failures
 	withheld   *failures // keys whose refresh was withheld a while ago
-	listening  sync.WaitGroup
-	deafen     context.CancelFunc // ends the listening
 	metrics    *cacheMetrics
 	observer   Observer // nil: none
-	beside     Beside   // nil: none
 	told       []func(Filled)
 	log        *slog.Logger
 	panics     *panics.Catcher
@@ -119,7 +113,7 @@ func New(cfg Config) (*Cache, error) {
 	c := &Cache{
 		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics),
 		failures: newFailures(), withheld: newFailures(),
-		log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer, beside: cfg.Beside,
+		log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer,
 		spaces: map[string]*Space{}, describe: cfg.Describe, restore: cfg.Restore,
 	}
 	c.metrics = newMetrics(cfg.Registerer, near, c.flights)
@@ -128,10 +122,6 @@ func New(cfg Config) (*Cache, error) {
 			return nil, fmt.Errorf("cache: %w", err)
 		}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if c.deafen = cancel; c.far != nil {
-		c.listening.Go(c.panics.Loop(ctx, panics.FarListen, func(ctx context.Context) { c.far.Listen(ctx, c.replaced, c.hears) }))
-	}
 	return c, nil
 }
 
@@ -139,7 +129,5 @@ func New(cfg Config) (*Cache, error) {
 // which writes what waits.
 func (c *Cache) Close() error {
 	c.flights.close()
-	c.deafen()
-	c.listening.Wait()
 	return c.near.close()
 }

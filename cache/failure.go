@@ -153,7 +153,7 @@ func (f *fill) paused(now time.Time) error {
 	if ok {
 		f.cache.failures.adopt(f.key, shared)
 	}
-	if !ok && f.hint == nil && (f.copy == nil || f.copy.tier != Far) {
+	if !ok && !f.confirms && (f.copy == nil || f.copy.tier != Far) {
 		return nil // our own failures were checked before the flight
 	}
 	if wait, err := f.cache.failures.paused(f.key, f.hasCopy(now), now); err != nil {

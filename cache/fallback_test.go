@@ -10,11 +10,10 @@ import (
 	"sundry/cache/policy"
 )
 
-// staleInBoth gives Redis a newer copy than two has, of which two has not been notified. Both are stale.
+// staleInBoth gives Redis a newer copy than two has, which two has not looked up. Both are stale.
 func staleInBoth(t *testing.T, far *fakeRemote, one, two *Space) {
 	t.Helper()
-	far.deaf = true
-	refreshed(t, one, two, &script{})
+	newerElsewhere(t, one, two, &script{})
 	time.Sleep(30 * time.Minute)
 }
 

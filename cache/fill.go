@@ -40,7 +40,7 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, answer *An
 func (s *Space) Warm(ctx context.Context, key string, load Loader) (due time.Time, err error) {
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok && s.complete(key, &e) {
 		now := time.Now()
-		if state, _ := s.state(key, &e.Meta, now); state == policy.Fresh && s.cache.near.dueHint(key, e.Meta.Created, now) == nil {
+		if state, _ := s.state(key, &e.Meta, now); state == policy.Fresh {
 			return s.policy.RefreshFrom(&e.Meta), nil
 		}
 	}
@@ -71,16 +71,15 @@ type fill struct {
 	// copy is the best entry found so far, the fallback if the load fails; nil:
 	// none.
 	copy *flightResult
-	// hint is that of the near tier's copy; nil: it has none for which a look is due.
-	hint *hint
+	// confirms: Redis is looked into although the copy is fresh.
+	confirms bool
 	// farCreated is the creation time of the entry that the first look into Redis
-	// found, be it gone, farAnswered whether that one was answered, farLacks whether Redis had nothing under the key, farLeased
+	// found, be it gone, farLacks whether Redis had nothing under the key, farLeased
 	// whether it found the lease held, and farFailure the failure record that the last look found.
-	farCreated  time.Time
-	farAnswered bool
-	farLacks    bool
-	farLeased   bool
-	farFailure  []byte
+	farCreated time.Time
+	farLacks   bool
+	farLeased  bool
+	farFailure []byte
 	// release ends the lease; nil: none was granted by the look, or requested since.
 	release func()
 }
@@ -110,9 +109,9 @@ func (f *fill) find() (got *flightResult, err error) {
 	if got := f.checkNear(); got != nil {
 		return got, nil
 	}
-	got = f.checkFar(f.cache.flights.base)
-	if f.hint != nil {
-		got = f.lookedForNewer(got)
+	copied := f.copy
+	if got = f.checkFar(f.cache.flights.base); f.confirms && copied != nil {
+		got = f.confirmed(copied, got)
 	}
 	return got, nil
 }
@@ -176,10 +175,7 @@ func (f *fill) checkNear() *flightResult {
 	if !policy.Usable(state) {
 		return nil
 	}
-	if f.usesFar() {
-		f.hint = f.cache.near.dueHint(f.key, e.Meta.Created, now)
-	}
-	if state == policy.Fresh && f.hint == nil {
+	if state == policy.Fresh && !f.confirms {
 		return got
 	}
 	f.copy = got
@@ -358,15 +354,8 @@ func (f *fill) store(e, old *entry.Entry) bool {
 		stored = f.cache.near.put(f.policy.Class, f.key, e)
 	}
 	f.removeIfPurged(f.key, e)
-	// After the near tier was written: if Redis has something newer, it is that which is told.
-	f.writeFar(f.key, e, f.replaces(e, old))
+	f.writeFar(f.key, e)
 	return stored
-}
-
-// replaces reports whether another instance may have an older entry than this one: as this
-// one had, as Redis had, be it that it is purged here, or as a purge of the key is about.
-func (f *fill) replaces(e, old *entry.Entry) bool {
-	return f.copy != nil || old.Raw != nil || !f.farCreated.IsZero() || !f.keyPurgedBefore(f.key, e.Meta.Created).IsZero()
 }
 
 // removeIfPurged removes an entry that was purged while it was stored: the purge may

@@ -57,13 +57,12 @@ type hotTable struct {
 type hotEntry struct {
 	entry.Entry
 	key      string
+	hash     uint64
 	deadline atomic.Pointer[policyDeadline]
 	// refreshFrom is the time in Unix nanoseconds before which no hit looks whether a
 	// refresh is to be started.
 	refreshFrom atomic.Int64
-	// checked is the outage for which it is known that Redis has nothing newer.
-	checked atomic.Pointer[missed]
-	codings []formCodings // by form
+	codings     []formCodings // by form
 }
 
 // policyDeadline is the deadline of an entry under a policy.
@@ -115,7 +114,7 @@ func (h *hotTable) stored(class policy.Class, key string, e *entry.Entry) {
 		h.table.Invalidate(key)
 		return
 	}
-	h.table.Set(key, newHotEntry(key, e, old))
+	h.table.Set(key, h.newEntry(key, e, old))
 }
 
 // drop removes a key, whose entry was removed from bigcache or must not be served from
@@ -153,17 +152,17 @@ func (h *hotTable) enter(key string, e *entry.Entry, version uint32) {
 		if found || h.version(key) != version {
 			return old, otter.CancelOp
 		}
-		return newHotEntry(key, e, nil), otter.WriteOp
+		return h.newEntry(key, e, nil), otter.WriteOp
 	})
 }
 
 // close waits for what runs in the background.
 func (h *hotTable) close() { h.workers.Wait() }
 
-// newReady keeps the codings of an old entry with the same content; nil: there is
+// newEntry keeps the codings of an old entry with the same content; nil: there is
 // none.
-func newHotEntry(key string, e *entry.Entry, old *hotEntry) *hotEntry {
-	r := &hotEntry{Entry: *e, key: key}
+func (h *hotTable) newEntry(key string, e *entry.Entry, old *hotEntry) *hotEntry {
+	r := &hotEntry{Entry: *e, key: key, hash: h.hash(key)}
 	if old != nil && old.Digest == e.Digest && len(old.codings) == e.Forms {
 		r.codings = old.codings
 	} else {

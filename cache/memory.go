@@ -102,8 +102,7 @@ type memory struct {
 	limit    int64        // bytes of the whole tier
 	newest   atomic.Int64 // the latest creation time of an entry, in Unix milliseconds
 
-	superseded superseded
-	missed     atomic.Pointer[missed] // the last one; nil: none
+	confirmed confirmations
 }
 
 // seeded is bigcache's hasher with a random seed, so that nobody can choose
@@ -146,7 +145,7 @@ func newMemory(limit int64, counters *memoryCounters, p *panics.Catcher) (*memor
 }
 
 // get finds the entry and the requested representation in bigcache, and offers it to
-// the hot table unless it is superseded. An entry whose requested part was evicted is
+// the hot table. An entry whose requested part was evicted is
 // not found.
 func (m *memory) get(class policy.Class, key string, want Want) (entry.Entry, entry.Rep, bool) {
 	version := m.hot.version(key)
@@ -165,9 +164,7 @@ func (m *memory) get(class policy.Class, key string, want Want) (entry.Entry, en
 		m.remove(class, key)
 		return e, rep, false
 	}
-	if m.hint(key, e.Meta.Created) == nil {
-		m.hot.offer(m, class, key, &e, version)
-	}
+	m.hot.offer(m, class, key, &e, version)
 	return e, rep, true
 }
 
@@ -267,14 +264,10 @@ func (m *memory) put(class policy.Class, key string, e *entry.Entry) bool {
 	return stored
 }
 
-// enterHot tells the hot table of an entry that was just written to bigcache. One that
-// was superseded meanwhile does not stay there.
+// enterHot tells the hot table of an entry that was just written to bigcache.
 func (m *memory) enterHot(class policy.Class, key string, e *entry.Entry) {
 	m.noteCreated(e)
 	m.hot.stored(class, key, e)
-	if m.hint(key, e.Meta.Created) != nil {
-		m.hot.drop(key)
-	}
 }
 
 // putParts stores an entry in bigcache, whose head, or all of it, is set by that function.

@@ -20,7 +20,6 @@ type cacheMetrics struct {
 	stale     *prometheus.CounterVec
 	paused    *prometheus.CounterVec
 
-	superseded prometheus.Counter
 	leaseWaits *prometheus.CounterVec
 }
 
@@ -56,10 +55,6 @@ func newMetrics(reg prometheus.Registerer, near *memory, g *flights) *cacheMetri
 			Help:    "Time past freshness of stale answers that were served as fallback for a failed or slow refresh.",
 			Buckets: []float64{60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
-		superseded: register.NewCounter(prometheus.CounterOpts{
-			Namespace: metrics.Namespace, Subsystem: "cache", Name: "superseded_total",
-			Help: "Entries in memory that another instance has announced a newer one of: their next request looks into Redis.",
-		}),
 		leaseWaits: counter("lease_waits_total", "Fills that waited for another instance's fill of the same key, by how that ended.", "result"),
 	}
 	for _, result := range []string{"filled", "failed", "taken_over", "timeout"} {

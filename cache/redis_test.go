@@ -81,7 +81,7 @@ func TestInstancesOnARealRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		two.writeFar("copy", made(t, one, "copy", entry.Content{Source: "x", Negative: "no"}, time.Now()), true) // as one that could not look
+		two.writeFar("copy", made(t, one, "copy", entry.Content{Source: "x", Negative: "no"}, time.Now())) // as one that could not look
 		two.cache.far.Fail("copy", []byte("after it"), time.Minute)
 		inRedis(t, server, "failed:copy", true)
 		if now, err := server.Do("GET sundry:copy"); err != nil || now != before {

@@ -21,9 +21,8 @@ type Remote interface {
 	// Set writes a value created then, unless there is a newer one, or this one is
 	// replaceable and there is one that is not. It never blocks. The size in bytes bounds
 	// what waits. make is called when it is written, and returns the value and how long it
-	// is kept; 0: it is not written. One that replaces an older one of this or of another
-	// instance is announced once it is written.
-	Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration))
+	// is kept; 0: it is not written.
+	Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration))
 	// Fail stores the record of a failed fill for the other instances. It never
 	// blocks.
 	Fail(key string, record []byte, ttl time.Duration)
@@ -31,12 +30,6 @@ type Remote interface {
 	Delete(key string, created time.Time)
 	// Lease asks for the right to fill a key; release is never nil.
 	Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func())
-	// Listen calls replaced, one call after the other, for the announcements
-	// of all instances, until ctx ends: that a key has a new value created then, which is
-	// called as well where Set found a newer one. Announcements may be lost,
-	// repeated or false. It calls hears with true when it begins to hear them, at first and
-	// after each outage: those of before are lost; and with false while it does not.
-	Listen(ctx context.Context, replaced func(key string, created time.Time), hears func(bool))
 }
 
 const (
@@ -97,12 +90,9 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	if !f.usesFar() {
 		return nil
 	}
-	outage := f.cache.near.missed.Load()
 	found := f.look(ctx)
-	if found.Answered {
-		outage.look(f.cache.near.hot.hash(f.key))
-	}
-	f.farFailure, f.farLeased, f.farAnswered = found.Failure, found.Leased, found.Answered
+	f.cache.near.confirmed.looked(f.cache.near.hot.hash(f.key), found.Answered, time.Now())
+	f.farFailure, f.farLeased = found.Failure, found.Leased
 	f.farLacks = found.Answered && found.Value == nil && !found.Broken
 	if found.Value == nil {
 		f.farHits.Store(0)
@@ -231,12 +221,12 @@ func (s *Space) unpack(found *entry.Found) (*entry.Entry, bool) {
 }
 
 // writeFar hands an entry over to the far tier, which writes it once the caller is
-// answered. One that replaces another is announced.
-func (s *Space) writeFar(key string, e *entry.Entry, replaces bool) {
+// answered.
+func (s *Space) writeFar(key string, e *entry.Entry) {
 	if !s.usesFar() || len(e.Raw) > maxFarEntry {
 		return
 	}
-	s.cache.far.Set(key, e.Meta.Created, e.Meta.Replaceable(), replaces, len(e.Raw), func() ([]byte, time.Duration) { return s.pack(key, e) })
+	s.cache.far.Set(key, e.Meta.Created, e.Meta.Replaceable(), len(e.Raw), func() ([]byte, time.Duration) { return s.pack(key, e) })
 }
 
 // pack is what Redis keeps of an entry, and for how long; 0 when it was purged since.

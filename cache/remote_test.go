@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,10 +30,6 @@ type fakeRemote struct {
 	slow time.Duration
 	// silent answers no look.
 	silent bool
-	// deaf loses all announcements.
-	deaf      bool
-	listeners map[*listener]bool
-	announced int
 }
 
 // writtenAt is when a value was created, and whether any other may replace it.
@@ -44,66 +38,20 @@ type writtenAt struct {
 	replaceable bool
 }
 
-// listener is an instance that hears announcements.
-type listener struct {
-	replaced func(key string, created time.Time)
-	hears    func(bool)
-}
-
 func newFakeRemote() *fakeRemote {
 	return &fakeRemote{
 		values: map[string][]byte{}, dates: map[string]writtenAt{}, failures: map[string][]byte{}, leased: map[string]bool{},
-		dies: map[string]time.Time{}, listeners: map[*listener]bool{},
+		dies: map[string]time.Time{},
 	}
 }
 
-func (s *fakeRemote) Listen(ctx context.Context, replaced func(key string, created time.Time), hears func(bool)) {
-	l := &listener{replaced, hears}
-	s.mu.Lock()
-	s.listeners[l] = true
-	s.mu.Unlock()
-	<-ctx.Done()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.listeners, l)
-}
-
-// announce tells all instances.
-func (s *fakeRemote) announce(tell func(*listener)) {
-	s.mu.Lock()
-	s.announced++
-	all := slices.Collect(maps.Keys(s.listeners))
-	if s.deaf {
-		all = nil
-	}
-	s.mu.Unlock()
-	for _, l := range all {
-		tell(l)
-	}
-}
-
-func (s *fakeRemote) Set(key string, created time.Time, replaceable, replaces bool, _ int, make func() ([]byte, time.Duration)) {
-	if s.write(key, created, replaceable, make) && replaces {
-		s.announce(func(l *listener) { l.replaced(key, created) })
-	}
-}
-
-// write keeps the newer of two values, as Redis is asked to, and tells of it. (Only the
-// instance that wrote would be told; the others have nothing older.)
-func (s *fakeRemote) write(key string, created time.Time, replaceable bool, make func() ([]byte, time.Duration)) bool {
+// Set keeps the newer of two values, as Redis is asked to.
+func (s *fakeRemote) Set(key string, created time.Time, replaceable bool, _ int, make func() ([]byte, time.Duration)) {
 	value, ttl := make()
-	kept, ok := s.keep(key, writtenAt{created, replaceable}, value, ttl)
-	if kept.Equal(created) {
-		kept = kept.Add(time.Millisecond)
-	}
-	if !ok && !kept.IsZero() {
-		s.announce(func(l *listener) { l.replaced(key, kept) })
-		s.announced--
-	}
-	return ok
+	s.keep(key, writtenAt{created, replaceable}, value, ttl)
 }
 
-func (s *fakeRemote) keep(key string, d writtenAt, value []byte, ttl time.Duration) (kept time.Time, ok bool) {
+func (s *fakeRemote) keep(key string, d writtenAt, value []byte, ttl time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	there, found := s.dates[key]
@@ -112,12 +60,10 @@ func (s *fakeRemote) keep(key string, d writtenAt, value []byte, ttl time.Durati
 	}
 	switch {
 	case ttl <= 0:
-		return time.Time{}, false
 	case found && (d.replaceable && !there.replaceable || d.replaceable == there.replaceable && !d.created.After(there.created)):
-		return there.created, false
+	default:
+		s.values[key], s.dates[key] = value, d
 	}
-	s.values[key], s.dates[key] = value, d
-	return time.Time{}, true
 }
 
 func (s *fakeRemote) isLeased(key string) bool {
@@ -346,8 +292,8 @@ type slowRemote struct {
 	waiting []func()
 }
 
-func (s *slowRemote) Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration)) {
-	s.waiting = append(s.waiting, func() { s.fakeRemote.Set(key, created, replaceable, replaces, size, make) })
+func (s *slowRemote) Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
+	s.waiting = append(s.waiting, func() { s.fakeRemote.Set(key, created, replaceable, size, make) })
 }
 
 func (s *slowRemote) Delete(key string, created time.Time) {

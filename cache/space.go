@@ -109,8 +109,7 @@ func (s *Space) Get(ctx context.Context, key string, want Want, load Loader) (an
 }
 
 // GetNear answers from the near tier without waiting: with a fresh entry, or with one within
-// grace, whose refresh it starts in the background as it does for one that is due early; with
-// neither if another instance has announced a newer one, for which Await looks into Redis.
+// grace, whose refresh it starts in the background as it does for one that is due early.
 // Otherwise pass what it has filled in on to Await or Fallback: the caller's answer, which is
 // too large to be copied on the way.
 func (s *Space) GetNear(ctx context.Context, key string, want Want, load Loader, answer *Answer) (ok bool) {
@@ -124,20 +123,22 @@ func (s *Space) GetNear(ctx context.Context, key string, want Want, load Loader,
 	case !found, !policy.Usable(answer.State):
 		s.metrics.nearMiss.Inc()
 		return false
-	case answer.State == policy.Stale, answer.superseded:
+	case answer.State == policy.Stale:
 		s.metrics.nearStale.Inc()
 		return false
 	case answer.State != policy.Fresh:
 		if r == nil || r.claimRefresh(now) {
 			s.refresh(ctx, key, load, answer, now)
 		}
+	default:
+		s.confirm(ctx, key, load, answer.Meta.Created, now)
 	}
 	s.countAnswer(answer)
 	return true
 }
 
 // GetHot answers from the hot table alone, with a fresh entry for which there is nothing
-// to do but to send it. It starts nothing, allocates nothing and counts nothing: call
+// to do but to send it: no refresh is due, and no confirmation. It starts nothing, allocates nothing and counts nothing: call
 // Served where the answer is sent, GetNear where there is none.
 func (s *Space) GetHot(key string, want Want, now time.Time, answer *Answer) bool {
 	r := s.cache.near.hot.get(key)
@@ -146,7 +147,7 @@ func (s *Space) GetHot(key string, want Want, now time.Time, answer *Answer) boo
 	}
 	s.fromHot(r, want, now, answer)
 	switch {
-	case answer.superseded:
+	case s.usesFar() && s.cache.near.confirmed.due(r.hash, r.Meta.Created, now):
 		return false
 	case answer.State == policy.Fresh:
 		return true
@@ -178,7 +179,7 @@ func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, f
 	switch {
 	case !s.policy.Stores():
 		return s.bypass(ctx, want, load)
-	case found.State != policy.Stale && !found.superseded:
+	case found.State != policy.Stale:
 		found = nil
 	}
 	return s.await(ctx, key, want, load, found)
@@ -187,7 +188,7 @@ func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, f
 // Fallback returns the copy for a client that may not wait because of err: the one that
 // GetNear found, or the better one that is in memory by now. ok is false if neither is usable.
 func (s *Space) Fallback(key string, want Want, found *Answer, err error) (answer Answer, ok bool) {
-	if found.State != policy.Stale && !found.superseded {
+	if found.State != policy.Stale {
 		found = nil
 	}
 	return s.fallback(key, want, found, err)
@@ -208,7 +209,6 @@ func (s *Space) lookNear(key string, want Want, now time.Time, answer *Answer) b
 	e, rep, ok := s.cache.near.get(s.policy.Class, key, want)
 	if ok {
 		*answer = s.answerOf(key, &e, rep, want, now, Near)
-		answer.superseded = s.usesFar() && policy.Usable(answer.State) && s.cache.near.dueHint(key, e.Meta.Created, now) != nil
 	}
 	return ok
 }
@@ -225,7 +225,6 @@ func (s *Space) fromHot(r *hotEntry, want Want, now time.Time, answer *Answer) {
 	state, left := s.stateBy(r.deadlineUnder(&s.policy), r.key, &r.Meta, now)
 	s.describe(answer, &r.Entry, want, rep, now)
 	answer.State, answer.Left, answer.Tier = state, left, Near
-	answer.superseded = s.usesFar() && s.cache.near.doubtful(r, now) && policy.Usable(state)
 }
 
 // state is an entry's state under the policy and the purges in force, and how long
@@ -297,12 +296,11 @@ func (s *Space) resultAnswer(key string, got *flightResult, want Want, now time.
 }
 
 // await joins the key's flight. A caller with a stale copy waits for the soft
-// timeout at most, one with a superseded copy for less; after that the flight goes on as
-// a refresh. A caller that disconnects does not disturb the other waiters; the last one
+// timeout at most; after that the flight goes on as a refresh. A caller that disconnects does not disturb the other waiters; the last one
 // cancels it.
 func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Answer) (Answer, error) {
 	wait, err := s.cache.failures.paused(key, stale != nil && !stale.Meta.Replaceable(), time.Now())
-	if err != nil && (stale == nil || !stale.superseded) {
+	if err != nil {
 		if stale == nil {
 			s.metrics.paused.Inc()
 			return Answer{}, &PausedError{err, wait}
@@ -311,10 +309,10 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 	}
 	var softTimeout <-chan time.Time
 	if stale != nil {
-		if _, err := s.cache.withheld.paused(key, true, time.Now()); err != nil && !stale.superseded {
+		if _, err := s.cache.withheld.paused(key, true, time.Now()); err != nil {
 			return s.fallbackOrAwait(ctx, key, want, load, stale, err)
 		}
-		timer := time.NewTimer(s.patience(stale))
+		timer := time.NewTimer(s.policy.SoftTimeout)
 		defer timer.Stop()
 		softTimeout = timer.C
 	}
@@ -447,8 +445,7 @@ func (s *Space) stillUsable(key string, stale *Answer, now time.Time) bool {
 
 // fallback returns the copy that is served because a fill failed, was slow or was not started:
 // stale, or a better one that is in memory by now. ok is false if neither is usable. Only an
-// answer that is served as stale says that the refresh failed. A superseded copy, or one from
-// memory, counts as a hit if it is fresh or in grace.
+// answer that is served as stale says that the refresh failed. One from memory counts as a hit if it is fresh or in grace.
 func (s *Space) fallback(key string, want Want, stale *Answer, err error) (answer Answer, ok bool) {
 	now := time.Now()
 	if !s.stillUsable(key, stale, now) {
@@ -461,7 +458,7 @@ func (s *Space) fallback(key string, want Want, stale *Answer, err error) (answe
 	switch {
 	case stale == nil:
 		return Answer{}, false
-	case stale.State != policy.Stale && (found || stale.superseded):
+	case stale.State != policy.Stale && found:
 		s.countAnswer(stale)
 		return *stale, true
 	}

@@ -33,15 +33,15 @@ func sealed(key, payload string) string {
 func failed(key, record string) string { return string(sealRecord(key, []byte(record))) }
 
 func (t *Tier) set(key string, value []byte, ttl time.Duration) {
-	t.Set(key, nextDate(), false, false, len(value), ready(value, ttl))
+	t.Set(key, nextDate(), false, len(value), ready(value, ttl))
 }
 
 func (t *Tier) add(key string, value []byte, ttl time.Duration) {
-	t.Set(key, nextDate(), true, false, len(value), ready(value, ttl))
+	t.Set(key, nextDate(), true, len(value), ready(value, ttl))
 }
 
 func (t *Tier) replace(key string, value []byte, ttl time.Duration, created time.Time) {
-	t.Set(key, created, false, true, len(value), ready(value, ttl))
+	t.Share(key, created, false, len(value), ready(value, ttl), nil)
 }
 
 func (t *Tier) del(key string) { t.Delete(key, nextDate()) }

@@ -77,7 +77,7 @@ func TestAMarkIsToldOf(t *testing.T) {
 			}
 		},
 		"or where something was there that is no index": func(m *marks) {
-			m.tier.Set("k", m.at(10), false, false, 1, ready([]byte(one), time.Hour))
+			m.tier.Set("k", m.at(10), false, 1, ready([]byte(one), time.Hour))
 			if at := m.share(20, two, false); at != 20-600 {
 				m.Errorf("the write was told of a mark at %d", at)
 			}
@@ -100,7 +100,7 @@ func TestAMarkIsToldOf(t *testing.T) {
 				}
 				m.has(value, 30+i, 20)
 			}
-			m.tier.Set("k", m.at(40), false, false, 1, ready([]byte(one), time.Hour))
+			m.tier.Set("k", m.at(40), false, 1, ready([]byte(one), time.Hour))
 			waittest.Until(m.T, "the write", empty(m.tier))
 			m.has(one, 40, 20)
 		},

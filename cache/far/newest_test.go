@@ -77,13 +77,13 @@ func TestNothingOlderWins(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				one.Set(key, r.first.created, r.first.replaceable, false, 1, ready([]byte(r.first.text), time.Minute))
+				one.Set(key, r.first.created, r.first.replaceable, 1, ready([]byte(r.first.text), time.Minute))
 			}
 			waittest.Until(t, "the first write", empty(one))
 			if r.second.text == "after it" { // created by then
 				r.second.created = time.Now().Add(2 * time.Millisecond)
 			}
-			two.Set(key, r.second.created, r.second.replaceable, false, 1, ready([]byte(r.second.text), time.Minute))
+			two.Share(key, r.second.created, r.second.replaceable, 1, ready([]byte(r.second.text), time.Minute), nil)
 			waittest.Until(t, "the second write", empty(two))
 			if v := one.Look(t.Context(), key, 0).Value; string(v) != r.want {
 				t.Errorf("%s: %q, want %q", key, v, r.want)
@@ -108,7 +108,7 @@ func TestAClockThatIsOff(t *testing.T) {
 			server.SetTime(time.Now().Add(off))
 			tier := listen(t, "redis://"+server.Addr())
 			begun := time.Now().Add(-10 * time.Second).Round(10 * time.Second)
-			tier.Set("k", begun, false, true, 1, ready([]byte("v"), time.Minute))
+			tier.Share("k", begun, false, 1, ready([]byte("v"), time.Minute), nil)
 			waittest.Until(t, "the write", empty(tier.Tier))
 			const readings = 250 * time.Millisecond // the clock of this server stands still: on a busy machine they differ
 			if created := tier.Look(t.Context(), "k", 0).Created; created.Sub(begun).Abs() > readings {
@@ -177,7 +177,7 @@ func TestADeletionNamesWhatItDeletes(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		tier := open(t, url, unhurried)
 		created := time.Now()
-		tier.Set("k", created, false, false, 1, ready([]byte("v"), time.Minute))
+		tier.Set("k", created, false, 1, ready([]byte("v"), time.Minute))
 		tier.Delete("k", created.Add(-time.Second))
 		waittest.Until(t, "the writes", empty(tier))
 		if v := tier.Look(t.Context(), "k", 0).Value; v == nil {
@@ -204,7 +204,7 @@ func TestAllThatIsFetchedReachesRedis(t *testing.T) {
 				for i := w; i < values; i += writers {
 					key := fmt.Sprint("key", i)
 					_, release := tier.Lease(t.Context(), key, 10*time.Second)
-					tier.Set(key, time.Now(), false, false, len(value), ready(value, time.Minute))
+					tier.Set(key, time.Now(), false, len(value), ready(value, time.Minute))
 					release()
 				}
 			})
@@ -322,7 +322,7 @@ func TestPutBackBehindDeletions(t *testing.T) {
 // TestAValueThatPanicsIsDropped alone.
 func TestAValueThatPanicsIsDropped(t *testing.T) {
 	_, tier := started(t, withPanics(t))
-	tier.Set("bad", time.Now(), false, false, 1, func() ([]byte, time.Duration) { panic("made of nothing") })
+	tier.Set("bad", time.Now(), false, 1, func() ([]byte, time.Duration) { panic("made of nothing") })
 	tier.set("good", []byte("v"), time.Minute)
 	waittest.Until(t, "the writes", empty(tier))
 	if v := tier.Look(t.Context(), "good", 0).Value; v == nil {

@@ -132,12 +132,9 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	case releasing:
 		return eval(ctx, p, keys, opRelease, j.token)
 	}
-	name, announce := "", 0
-	if announceable(j.cacheKey) {
+	name := ""
+	if j.announced && announceable(j.cacheKey) {
 		name = j.cacheKey
-	}
-	if j.announced {
-		announce = 1
 	}
 	op := opWrite
 	switch {
@@ -148,7 +145,7 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 	case j.kind == marking:
 		op = opMark
 	}
-	args := []any{op, j.value, j.ttl.Milliseconds(), t.announcements(), name, announce}
+	args := []any{op, j.value, j.ttl.Milliseconds(), t.announcements(), name}
 	if r := j.release; r != nil {
 		keys, args = append(keys, r.key), append(args, r.token)
 	}

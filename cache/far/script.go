@@ -24,7 +24,7 @@ const markSize = "33"
 // compare and write at once. It is one script for all, so that one round trip more is enough
 // for a Redis that does not know it.
 //
-//	write KEY value ttl channel name announce → when the newer entry was created that stays; 0: none
+//	write KEY value ttl channel name → when the newer entry was created that stays; 0: none
 //	write index, with the same                → the same; where no mark is known, everything from before is taken to be marked
 //	mark, with the same                       → the same; where nothing was there but a mark, it is forgotten sooner
 //	lasting mark, with the same               → the same
@@ -45,8 +45,7 @@ const markSize = "33"
 // An entry is written in the place of one created before it, a mark also in that of one created
 // at the same time; a replaceable one never in the place of a lasting one, a lasting one always
 // in that of a replaceable one. An entry from the future, by a clock that is ahead, is dated now,
-// so that it keeps no newer one out: see head.go. What replaces another is announced, and what is
-// to be. That it may not publish does not stop it.
+// so that it keeps no newer one out: see head.go. What has a name is announced. That it may not publish does not stop it.
 var writeScript = redis.NewScript(`
 local key, op = KEYS[1], ARGV[1]
 local t = redis.call("time")
@@ -113,10 +112,10 @@ else
 	if op == "` + opIndex + `" and marked == 0 then marked = created - ` + markOfNothing + ` end
 	if mark then marked = created elseif marked > 0 then value = telling(value, marked, 16) end
 	redis.call("set", key, value, "px", ttl)
-	if ARGV[6] ~= "0" or there >= 0 then result[3] = tell() end
+	result[3] = tell()
 end
 result[5] = marked
-if KEYS[2] then result[4] = release(KEYS[2], ARGV[7]) end
+if KEYS[2] then result[4] = release(KEYS[2], ARGV[6]) end
 return result`)
 
 // What leaseScript says of a lease.

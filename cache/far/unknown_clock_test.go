@@ -49,7 +49,7 @@ func TestAValueKeepsItsTimeUntilTheClockIsKnown(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = tier.Close(context.Background()) })
 	created := time.Now()
-	tier.Set("k", created, false, false, 1, ready([]byte("value"), time.Hour))
+	tier.Set("k", created, false, 1, ready([]byte("value"), time.Hour))
 	waittest.Until(t, "some attempts", func() bool { return lost.Load() >= 4 && time.Since(created) > 300*time.Millisecond })
 	away.Store(false)
 	waittest.Until(t, "the write", empty(tier))

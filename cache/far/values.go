@@ -243,19 +243,12 @@ func (t *Tier) name(prefix, key string) string {
 // has a newer one by then, or a lasting one and this one is replaceable. The size in
 // bytes bounds what waits. make is called when it is written, and returns the bytes, which
 // belong to the tier then, and how long Redis keeps them; under a millisecond: it is not
-// written. Where it replaces one that other instances may have copies of, whether or not
-// Redis still has it, they are told, once it is written, that there is one created then. See
-// Listen, also for when Redis has a newer one.
-func (t *Tier) Set(
-	key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration),
-) {
-	t.push("", &job{
-		kind: writing, cacheKey: key, created: created, replaceable: replaceable, announced: replaces,
-		size: size, make: make,
-	})
+// written.
+func (t *Tier) Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
+	t.push("", &job{kind: writing, cacheKey: key, created: created, replaceable: replaceable, size: size, make: make})
 }
 
-// Share is Set of a value that replaces others. If purged is not nil, the value is an index of others, under keys that it tells of:
+// Share is Set of a value that all instances are told of once it is written: see Listen, also for when Redis has a newer one. If purged is not nil, the value is an index of others, under keys that it tells of:
 // when Redis has replied, purged is called with the time of the last mark of the key, of which Redis knows by the mark itself or by what
 // has taken its place. What is older is invalid, also under those keys. If no mark is known, that is all from longer before than a mark
 // of nothing lives. purged must not block.

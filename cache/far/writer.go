@@ -242,7 +242,7 @@ func (w *writer) succeeded(j *job, o outcome) {
 		w.tier.cfg.Panics.Func(panics.FarWrite, func() { j.purged(o.marked) })()
 	}
 	w.tier.queue.done(w.shard, j)
-	if !o.newer.IsZero() {
+	if !o.newer.IsZero() && j.announced {
 		if o.newer.UnixMilli() == j.created.UnixMilli() {
 			o.newer = o.newer.Add(time.Millisecond) // or this instance's own would be no older
 		}

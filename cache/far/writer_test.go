@@ -318,7 +318,7 @@ func TestAWriteThatReleasesALease(t *testing.T) {
 		}
 		sent := func() float64 { return testutil.ToFloat64(tier.metrics.announcements.WithLabelValues("sent")) }
 		before := sent()
-		j := &job{kind: writing, cacheKey: "k", key: tier.name("", "k"), created: nextDate(), ttl: time.Minute, value: []byte("=00000000000002value")}
+		j := &job{kind: writing, cacheKey: "k", key: tier.name("", "k"), created: nextDate(), ttl: time.Minute, value: []byte("=00000000000002value"), announced: c.announced > 0}
 		j.release = &job{kind: releasing, cacheKey: "k", key: tier.name(leasePrefix, "k"), token: "token"}
 		o := tier.carryOut([]*job{j})[0]
 		server.Must("ACL SETUSER default +set +del")

@@ -82,7 +82,7 @@ const (
 // here of that URI is looked up again once.
 func (s *Store) Replaced(farKey string, created time.Time) {
 	key, ours := strings.CutPrefix(farKey, s.Name+":")
-	if !ours || s.heardOfGroup(key, created) {
+	if !ours || time.Until(created) > entry.Skew || s.heardOfGroup(key, created) { // a stranger may have sent it
 		return
 	}
 	s.replaced[s.hash(key)%locks].Add(1)
@@ -126,9 +126,16 @@ func (s *Store) missedNothing(o *Object) {
 	}
 }
 
-// Lost is to be called for a value created then that Redis may lack.
+// Lost is to be called for a value created then that Redis may lack, or with "" if it may lack any.
 func (s *Store) Lost(farKey string, created time.Time) {
-	key, _ := strings.CutPrefix(farKey, s.Name+":")
+	if farKey == "" {
+		s.Missed()
+		return
+	}
+	key, ours := strings.CutPrefix(farKey, s.Name+":")
+	if !ours {
+		return
+	}
 	for _, o := range s.Get(key) {
 		if o.Requested.Sub(created).Abs() < ClockSkew {
 			o.told.Store(doubted)

@@ -31,7 +31,7 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
 		PendingFile: s.config.InData("pending"),
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
-		Store: store, Check: s.validate, Purge: s.purge, Unknown: s.distrust, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log, Panics: s.panics,
+		Store: store, Check: s.validate, Purge: s.purge, Unknown: s.distrust, Apply: s.apply, Returned: s.store.Missed, Registerer: reg, Log: s.log, Panics: s.panics,
 	})
 	s.autopilot = autopilot.New(autopilot.Config{
 		Endpoints: s.piloted, Step: s.observer.Step, Replicator: s.replicator, Registerer: reg, Log: s.log,
@@ -117,6 +117,13 @@ func (s *server) catchUp(ctx context.Context) {
 	defer cancel()
 	if err := s.replicator.FirstSync(ctx); err != nil {
 		s.log.Warn("serving without the settings that operators changed: they cannot be read yet", "error", err)
+	}
+}
+
+// hears is called when this instance is told of what others change from now on, or no more.
+func (s *server) hears(yes bool) {
+	if yes {
+		s.store.Missed()
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 const (
 	// inTouchTime is how long an instance must have been in touch with Redis to know what others have changed.
 	inTouchTime = 4 * time.Second
+	// confirmEvery is for how long an instance serves a copy of an endpoint's response without comparing it with Redis.
+	confirmEvery = 5 * time.Second
 	// sameTime is what the clocks of two instances may differ by, as each reads that of Redis: by half of what the ways there and back take
 	// longer than one another, which is 67 ms on the slowest link.
 	sameTime = 70 * time.Millisecond
@@ -215,7 +217,7 @@ func (f *fleet) checkOlder(r *rule, q *request) {
 }
 
 // checkOldest compares with what another instance has stored in Redis while it was in touch, if Redis and the announcements have lost
-// nothing since.
+// nothing since. A copy of an endpoint's response is compared with Redis when it is served.
 func (f *fleet) checkOldest(r *rule, q *request) {
 	l := f.loadOf(q)
 	if l == nil || f.troubled(everyone, q.sent.Add(-inTouchTime), q.sent) {
@@ -229,12 +231,24 @@ func (f *fleet) checkOldest(r *rule, q *request) {
 		shared := !f.troubled(other.instance, newer.began.Add(-inTouchTime), other.received.Add(inTouchTime))
 		// What Redis has lost, or did not take, is written again when it is served.
 		shared = shared || !f.troubled(everyone, other.sent.Add(-inTouchTime), q.sent)
-		if shared && !f.lost(q.instance, other.sent.Add(-inTouchTime), q.sent) {
+		if shared && !f.lost(q.instance, other.sent.Add(-inTouchTime), q.sent) && f.confirmed(q, other.received) {
 			f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), and instance %d has served load %d %s before", q.instance, q.load, q.target, q.how,
 				other.instance, other.load, q.sent.Sub(other.received))
 			return
 		}
 	}
+}
+
+// confirmed reports whether an instance has compared its copy with Redis between a time and a request: it has served it since, when it was
+// no longer confirmed for that time. Copies of APIs are compared before they are served.
+func (f *fleet) confirmed(q *request, since time.Time) bool {
+	if !isEndpoint(q.target) {
+		return true
+	}
+	return slices.ContainsFunc(f.requests, func(used *request) bool {
+		return used.instance == q.instance && used.start == q.start && used.target == q.target &&
+			used.sent.After(since.Add(confirmEvery)) && used.received.Add(time.Second/2).Before(q.sent)
+	})
 }
 
 // lost reports whether Redis may have lost what was written in a period, or an instance a notice of it.

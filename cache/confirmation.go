@@ -1,0 +1,104 @@
+package cache
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
+)
+
+// A copy in memory may be older than what another instance has written to Redis since, and Redis may have lost what was written. So a fresh
+// copy that is served is confirmed: behind the response, Redis is looked into. What is newer there takes the place of the copy, and what
+// Redis lacks is written again.
+
+const (
+	// confirmEvery is how long a copy that is served needs no confirmation, after the last one or its creation.
+	confirmEvery = 5 * time.Second
+	// confirmAgain is how long it needs none after a look that Redis did not answer, or one for another key of the same place.
+	confirmAgain = time.Second
+	// confirmPlaces is how many keys have a place of their own at most.
+	confirmPlaces = 1 << 16
+)
+
+// confirmations remember until when keys need no confirmation. Keys that share a place have it in turns. The zero value remembers
+// none; it is safe for concurrent use.
+type confirmations struct {
+	places [confirmPlaces]struct {
+		hash  atomic.Uint64 // of the key that has the place
+		until atomic.Int64  // Unix nanoseconds
+	}
+}
+
+// due reports whether a copy created then is to be confirmed.
+func (c *confirmations) due(hash uint64, created, now time.Time) bool {
+	place := &c.places[hash%confirmPlaces]
+	until := place.until.Load()
+	if place.hash.Load() != hash {
+		until -= int64(confirmEvery - confirmAgain)
+	}
+	age := now.Sub(created)
+	return now.UnixNano() >= until && (age >= confirmEvery || age < 0)
+}
+
+// claim is due for one caller at a time: the others' copies need no confirmation then.
+func (c *confirmations) claim(hash uint64, created, now time.Time) bool {
+	place := &c.places[hash%confirmPlaces]
+	until := place.until.Load()
+	if !c.due(hash, created, now) || !place.until.CompareAndSwap(until, now.Add(confirmEvery).UnixNano()) {
+		return false
+	}
+	place.hash.Store(hash)
+	return true
+}
+
+// looked notes a look into Redis.
+func (c *confirmations) looked(hash uint64, answered bool, now time.Time) {
+	place, until := &c.places[hash%confirmPlaces], now.Add(confirmEvery)
+	if !answered {
+		until = now.Add(confirmAgain)
+	}
+	place.until.Store(until.UnixNano())
+	place.hash.Store(hash)
+}
+
+// confirm looks into Redis in the background if the copy of a key that is served is to be confirmed.
+func (s *Space) confirm(ctx context.Context, key string, load Loader, created, now time.Time) {
+	if !s.usesFar() || !s.cache.near.confirmed.claim(s.cache.near.hot.hash(key), created, now) {
+		return
+	}
+	f := s.newFill(ctx, key, load, true)
+	f.confirms = true
+	if _, err := s.cache.flights.joinDetached(key, s.accountOf(ctx), f.run); err != nil {
+		s.cache.log.Debug("copy not confirmed", "endpoint", s.name, "error", err)
+	}
+}
+
+// confirmed chooses between the copy and what the look into Redis has found. If that is nothing newer, a copy that is still fresh is served
+// on: no source is called.
+func (f *fill) confirmed(copied *flightResult, found *flightResult) *flightResult {
+	created := copied.entry.Meta.Created
+	if found != nil && !found.entry.Meta.Created.Before(created) {
+		return found
+	}
+	if f.farLacks || !f.farCreated.IsZero() && f.farCreated.Before(created) {
+		f.writeBack(copied.entry)
+	}
+	if f.stateOf(copied.entry, time.Now()) == policy.Fresh {
+		return copied
+	}
+	return found
+}
+
+// writeBack writes the near tier's copy of an entry that Redis has lost, or of which it has an older one.
+func (f *fill) writeBack(e *entry.Entry) {
+	if e.Split() {
+		whole, ok := f.cache.near.join(f.policy.Class, f.key, e)
+		if !ok {
+			return
+		}
+		e = &whole
+	}
+	f.writeFar(f.key, e)
+}

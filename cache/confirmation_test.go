@@ -1,0 +1,240 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
+)
+
+// newerElsewhere makes one instance load a newer entry of a key of which the other has a copy that is fresh by its own age, and was last
+// confirmed a while ago.
+func newerElsewhere(t *testing.T, one, two *Space, l *script) {
+	t.Helper()
+	for range 3 { // once into each tier, and into the hot table
+		mustFetch(t, one, "story:k", l)
+		synctest.Wait()
+		mustFetch(t, two, "story:k", l)
+		synctest.Wait()
+	}
+	time.Sleep(20 * time.Second)
+	one.cache.SetPurges(map[string]policy.Purge{"story": {Soft: time.Now()}})
+	mustFetch(t, one, "story:k", l)
+	synctest.Wait()
+	wantCalls(t, l, 2)
+}
+
+// TestACopyThatIsServedIsConfirmed: the first request gets it, the next ones what is newer in Redis.
+func TestACopyThatIsServedIsConfirmed(t *testing.T) {
+	for name, row := range map[string]struct {
+		class policy.Class
+		texts int
+		lose  func(m *memory) // from the near tier of the other
+	}{
+		"in the hot table":       {class: policy.Shared, texts: 1},
+		"in the hot table alone": {class: policy.Shared, texts: 1, lose: func(m *memory) { _ = m.class[policy.Shared].Delete("story:k") }},
+		"in bigcache":            {class: policy.Keyed, texts: 1, lose: func(m *memory) { m.hot.drop("story:k") }},
+		"in parts":               {class: policy.Keyed, texts: 3, lose: func(m *memory) { m.hot.drop("story:k") }},
+		"a pool that is joined":  {class: policy.Shared, texts: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fleet(t, classed(row.class), func(t *testing.T, far *fakeRemote, one, two *Space) {
+				l := &script{make: func(n int64) (entry.Content, error) {
+					return textContent(slices.Repeat([]string{fmt.Sprint("answer ", n)}, row.texts)...), nil
+				}}
+				newerElsewhere(t, one, two, l)
+				if row.lose != nil {
+					row.lose(two.cache.near)
+				}
+				looks := far.gets
+				for i, want := range []string{"answer 1", "answer 2", "answer 2"} {
+					h := mustFetch(t, two, "story:k", l)
+					if wantText(t, h, want); h.Tier != Near || h.State != policy.Fresh || h.Failed != nil {
+						t.Errorf("request %d: %+v", i, h)
+					}
+					synctest.Wait()
+				}
+				if far.gets != looks+1 {
+					t.Errorf("%d looks", far.gets-looks)
+				}
+				wantCalls(t, l, 2)
+			})
+		})
+	}
+}
+
+// TestConfirmationsAreSeldom: one for each key in five seconds, however many requests come, and a hit waits for none.
+func TestConfirmationsAreSeldom(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
+		l := &script{}
+		mustFetch(t, one, "story:k", l)
+		synctest.Wait()
+		far.slow = 100 * time.Millisecond
+		looks, began := far.gets, time.Now()
+		for time.Since(began) < 20*time.Second {
+			asked := time.Now()
+			together(10, func(int) { wantText(t, mustFetch(t, one, "story:k", l), "answer 1") })
+			if waited := time.Since(asked); waited > 0 {
+				t.Fatalf("waited %v", waited)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n := far.gets - looks; n != 3 {
+			t.Errorf("%d looks in 20 s, want 3: after 5, 10 and 15", n)
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+// TestTheHotTableLeavesConfirmationToOthers, and has the copy again then.
+func TestTheHotTableLeavesConfirmationToOthers(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, _ *Space) {
+		l := &script{}
+		for range 2 {
+			mustFetch(t, one, "story:k", l)
+		}
+		var answer Answer
+		hot := func() bool { return one.GetHot("story:k", Want{}, time.Now(), &answer) }
+		if !hot() {
+			t.Fatal("it is not hot")
+		}
+		if time.Sleep(confirmEvery); hot() {
+			t.Error("nobody confirms it")
+		}
+		mustFetch(t, one, "story:k", l)
+		if !hot() {
+			t.Error("it is not hot while it is confirmed")
+		}
+	})
+}
+
+// TestWhatRedisDoesNotAnswer is asked again in a second; a copy is served without a call of its source.
+func TestWhatRedisDoesNotAnswer(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{}
+		newerElsewhere(t, one, two, l)
+		far.silent = true
+		looks := far.gets
+		for range 4 {
+			wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
+			synctest.Wait()
+			time.Sleep(confirmAgain / 2)
+		}
+		if n := far.gets - looks; n != 2 {
+			t.Errorf("%d looks in two seconds", n)
+		}
+		far.silent = false
+		mustFetch(t, two, "story:k", l)
+		synctest.Wait()
+		wantText(t, mustFetch(t, two, "story:k", l), "answer 2")
+		wantCalls(t, l, 2)
+	})
+}
+
+// TestACopyIsServedOnWithoutAnEntryInRedis: it is fresh by its own age, and no source is called.
+func TestACopyIsServedOnWithoutAnEntryInRedis(t *testing.T) {
+	for what, change := range map[string]func(*fakeRemote){
+		"none":             func(far *fakeRemote) { clear(far.values) },
+		"the same":         func(*fakeRemote) {},
+		"one that is torn": func(far *fakeRemote) { far.values["story:k"] = far.values["story:k"][:9] },
+	} {
+		t.Run(what, func(t *testing.T) {
+			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
+				l := &script{}
+				mustFetch(t, one, "story:k", l)
+				synctest.Wait()
+				change(far)
+				for range 4 {
+					time.Sleep(confirmEvery)
+					h := mustFetch(t, one, "story:k", l)
+					if wantText(t, h, "answer 1"); h.State != policy.Fresh || h.Failed != nil {
+						t.Errorf("%+v", h)
+					}
+					synctest.Wait()
+				}
+				wantCalls(t, l, 1)
+			})
+		})
+	}
+}
+
+// TestAPausedKeyThatAnotherInstanceHasFilled: a pause after a failure does not hide it.
+func TestAPausedKeyThatAnotherInstanceHasFilled(t *testing.T) {
+	p := usual()
+	p.Pause, p.PauseMax = 30*time.Second, 30*time.Second
+	fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l, down := &script{}, &script{err: errDown}
+		mustFetch(t, one, "story:k", l)
+		synctest.Wait()
+		mustFetch(t, two, "story:k", l)
+		time.Sleep(20 * time.Minute) // stale
+		mustFetch(t, two, "story:k", down)
+		synctest.Wait()
+		clear(far.failures) // or one would be paused as well
+		mustFetch(t, one, "story:k", l)
+		synctest.Wait()
+		time.Sleep(p.PauseMax)
+		mustFetch(t, two, "story:k", down)
+		synctest.Wait()
+		wantText(t, mustFetch(t, two, "story:k", down), "answer 2")
+		wantCalls(t, down, 1)
+		wantCalls(t, l, 2)
+	})
+}
+
+// TestAKeyOfThisInstanceAloneIsNotConfirmed: nobody else has it.
+func TestAKeyOfThisInstanceAloneIsNotConfirmed(t *testing.T) {
+	local := usual()
+	local.Local = true
+	fleet(t, local, func(t *testing.T, far *fakeRemote, one, _ *Space) {
+		for range 3 {
+			mustFetch(t, one, "story:k", &script{})
+			synctest.Wait()
+			time.Sleep(confirmEvery)
+		}
+		if far.gets > 0 {
+			t.Errorf("%d looks", far.gets)
+		}
+	})
+}
+
+func TestConfirmations(t *testing.T) {
+	const one, other = 7, 7 + confirmPlaces
+	now := time.Unix(1_795_000_000, 0)
+	after := func(d time.Duration) time.Time { return now.Add(d) }
+	for name, row := range map[string]struct {
+		before  func(c *confirmations)
+		created time.Time
+		at      time.Time
+		want    bool
+	}{
+		"created just now":                  {created: now, at: after(confirmEvery - 1)},
+		"created a while ago":               {created: now, at: after(confirmEvery), want: true},
+		"created in the future":             {created: after(time.Hour), at: now, want: true},
+		"confirmed":                         {before: func(c *confirmations) { c.looked(one, true, now) }, at: after(confirmEvery - 1)},
+		"confirmed a while ago":             {before: func(c *confirmations) { c.looked(one, true, now) }, at: after(confirmEvery), want: true},
+		"not answered":                      {before: func(c *confirmations) { c.looked(one, false, now) }, at: after(confirmAgain - 1)},
+		"not answered, a second ago":        {before: func(c *confirmations) { c.looked(one, false, now) }, at: after(confirmAgain), want: true},
+		"another key has the place":         {before: func(c *confirmations) { c.looked(other, true, now) }, at: after(confirmAgain - 1)},
+		"another key, looked up long ago":   {before: func(c *confirmations) { c.looked(other, true, now) }, at: after(confirmAgain), want: true},
+		"claimed by another request":        {before: func(c *confirmations) { c.claim(one, time.Time{}, now) }, at: after(time.Second)},
+		"claimed by another request, again": {before: func(c *confirmations) { c.claim(one, time.Time{}, now) }, at: after(confirmEvery), want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &confirmations{}
+			if row.before != nil {
+				row.before(c)
+			}
+			if got := c.due(one, row.created, row.at); got != row.want {
+				t.Errorf("due: %v", got)
+			}
+			if got := c.claim(one, row.created, row.at); got != row.want || got && c.claim(one, row.created, row.at) {
+				t.Errorf("claimed: %v, or twice", got)
+			}
+		})
+	}
+}
