@@ -13,6 +13,10 @@ import (
 // everywhere.
 const soakSlack = time.Second
 
+// soakConfirmed is how long an instance may serve a copy after another one has served something newer: it confirms what it serves
+// once in five seconds.
+const soakConfirmed = 5*time.Second + soakSlack
+
 // soakSameTime is how long after one fill another one may begin and still count as older, or
 // before an order and still count as later: instances date them by the clock of Redis, as
 // they have read it.
@@ -120,7 +124,7 @@ func (j *judge) answer(instance, key string, n int64, from time.Time) {
 	if last := j.servedBy(own, from.Add(-soakSlack)); j.older(key, n, last.n) && (calm || !j.stopped(instance, from, now)) {
 		j.fault(now, key, "%s serves %d of %s, and had served %d %v before", instance, n, key, last.n, from.Sub(last.at))
 	}
-	if last := j.servedBy(key, from.Add(-soakSlack)); calm && j.older(key, n, last.n) {
+	if last := j.servedBy(key, from.Add(-soakConfirmed)); calm && j.older(key, n, last.n) {
 		j.fault(now, key, "%s serves %d of %s, and the fleet had served %d %v before", instance, n, key, last.n, from.Sub(last.at))
 	}
 	for _, o := range j.orders[key] {

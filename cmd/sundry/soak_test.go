@@ -59,7 +59,7 @@ type soak struct {
 // apart, the log of one unread, under load, with slow and gone callers and a source that is
 // slow at times, while Redis is paused and killed, instances are stopped and continued, and
 // purges, drops and changes are ordered on any of them. No order is lost, nobody is served
-// anything older than what the fleet had served a second before, nothing leaks, and the
+// anything older than what the fleet had served six seconds before, nothing leaks, and the
 // memory stays what it was. SUNDRY_TEST_SOAK says for how long, such as 20m.
 func TestSoak(t *testing.T) {
 	text := os.Getenv("SUNDRY_TEST_SOAK")
