@@ -118,7 +118,7 @@ func (f *fleet) outdatedBy(c *change, q *request, l *load) bool {
 // touch with Redis.
 func (f *fleet) clocksDiffer(c *change, l *load) time.Duration {
 	for n, i := range f.instances {
-		if i.network.address == l.instance && n != c.instance && !(f.inTouch(n, l.began) && f.inTouch(c.instance, c.sent)) {
+		if i.network.address == l.instance && n != c.instance && (!f.inTouch(n, l.began) || !f.inTouch(c.instance, c.sent)) {
 			return sameTime
 		}
 	}
