@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -78,7 +79,8 @@ type Cache struct {
 	compressor *compressor // with far
 	flights    *flights
 	failures   *failures
-	withheld   *failures // keys whose refresh was withheld a while ago
+	confirming atomic.Int32 // copies that are confirmed now
+	withheld   *failures    // keys whose refresh was withheld a while ago
 	metrics    *cacheMetrics
 	observer   Observer // nil: none
 	told       []func(Filled)

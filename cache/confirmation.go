@@ -20,6 +20,8 @@ const (
 	confirmAgain = time.Second
 	// confirmPlaces is how many keys have a place of their own at most.
 	confirmPlaces = 1 << 16
+	// mostConfirming is how many copies are confirmed at the same time: they take no place of a fill.
+	mostConfirming = 64
 )
 
 // confirmations remember until when keys need no confirmation. Keys that share a place have it in turns. The zero value remembers
@@ -70,20 +72,39 @@ func (s *Space) confirm(ctx context.Context, key string, load Loader, created, n
 	}
 	f := s.newFill(ctx, key, load, true)
 	f.confirms = true
-	if _, err := s.cache.flights.joinDetached(key, s.accountOf(ctx), f.run); err != nil {
+	if _, err := s.cache.flights.joinDetached(key, account{}, f.confirm); err != nil {
 		s.cache.log.Debug("copy not confirmed", "endpoint", s.name, "error", err)
 	}
+}
+
+// confirm is run for a copy that is to be confirmed. It does not look into Redis where too many others do.
+func (f *fill) confirm(flight *flight) (*flightResult, error) {
+	defer f.cache.confirming.Add(-1)
+	if f.cache.confirming.Add(1) > mostConfirming {
+		f.confirms = false
+		f.cache.near.confirmed.looked(f.cache.near.hot.hash(f.key), false, time.Now())
+	}
+	return f.run(flight)
 }
 
 // confirmed chooses between the copy and what the look into Redis has found. If that is nothing newer, a copy that is still fresh is served
 // on: no source is called.
 func (f *fill) confirmed(copied *flightResult, found *flightResult) *flightResult {
 	created := copied.entry.Meta.Created
-	if found != nil && !found.entry.Meta.Created.Before(created) {
+	switch {
+	case found != nil && found.entry.Meta.Created.After(created):
+		f.cache.metrics.confirmed("newer")
 		return found
-	}
-	if f.farLacks || !f.farCreated.IsZero() && f.farCreated.Before(created) {
+	case f.farLacks, !f.farCreated.IsZero() && f.farCreated.Before(created):
+		f.cache.metrics.confirmed("missing")
 		f.writeBack(copied.entry)
+	case f.farCreated.IsZero():
+		f.cache.metrics.confirmed("unknown")
+	default:
+		f.cache.metrics.confirmed("newest")
+	}
+	if found != nil && found.entry.Meta.Created.Equal(created) {
+		return found
 	}
 	if f.stateOf(copied.entry, time.Now()) == policy.Fresh {
 		return copied

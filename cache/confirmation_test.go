@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"sundry/cache/entry"
 	"sundry/cache/policy"
 )
@@ -235,6 +237,57 @@ func TestConfirmations(t *testing.T) {
 			if got := c.claim(one, row.created, row.at); got != row.want || got && c.claim(one, row.created, row.at) {
 				t.Errorf("claimed: %v, or twice", got)
 			}
+		})
+	}
+}
+
+// TestFewConfirmationsRunAtOnce: they take no place of a fill, and there is another try in a second.
+func TestFewConfirmationsRunAtOnce(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{}
+		newerElsewhere(t, one, two, l)
+		looks := far.gets
+		two.cache.confirming.Store(mostConfirming)
+		mustFetch(t, two, "story:k", l)
+		synctest.Wait()
+		if far.gets != looks {
+			t.Errorf("%d looks", far.gets-looks)
+		}
+		two.cache.confirming.Store(0)
+		time.Sleep(confirmAgain)
+		mustFetch(t, two, "story:k", l)
+		synctest.Wait()
+		wantText(t, mustFetch(t, two, "story:k", l), "answer 2")
+		if n := two.cache.flights.running(); n != 0 {
+			t.Errorf("%d fills", n)
+		}
+	})
+}
+
+// TestConfirmationsAreCounted by what they found, and not as lookups of requests.
+func TestConfirmationsAreCounted(t *testing.T) {
+	for want, change := range map[string]func(*fakeRemote){
+		"newest":  func(*fakeRemote) {},
+		"missing": func(far *fakeRemote) { clear(far.values) },
+		"unknown": func(far *fakeRemote) { far.silent = true },
+	} {
+		t.Run(want, func(t *testing.T) {
+			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
+				l := &script{}
+				mustFetch(t, one, "story:k", l)
+				synctest.Wait()
+				change(far)
+				time.Sleep(confirmEvery)
+				before := testutil.ToFloat64(one.metrics.farHit) + testutil.ToFloat64(one.metrics.farMiss)
+				mustFetch(t, one, "story:k", l)
+				synctest.Wait()
+				if n := testutil.ToFloat64(one.cache.metrics.confirmations.WithLabelValues(want)); n != 1 {
+					t.Errorf("%v", n)
+				}
+				if now := testutil.ToFloat64(one.metrics.farHit) + testutil.ToFloat64(one.metrics.farMiss); now != before {
+					t.Errorf("%v lookups more", now-before)
+				}
+			})
 		})
 	}
 }

@@ -20,7 +20,8 @@ type cacheMetrics struct {
 	stale     *prometheus.CounterVec
 	paused    *prometheus.CounterVec
 
-	leaseWaits *prometheus.CounterVec
+	leaseWaits    *prometheus.CounterVec
+	confirmations *prometheus.CounterVec
 }
 
 // spaceMetrics are an endpoint's, resolved once.
@@ -57,8 +58,12 @@ func newMetrics(reg prometheus.Registerer, near *memory, g *flights) *cacheMetri
 		}, []string{"endpoint"}),
 		leaseWaits: counter("lease_waits_total", "Fills that waited for another instance's fill of the same key, by how that ended.", "result"),
 	}
+	m.confirmations = counter("confirmations_total", "Copies in memory that were looked up in Redis behind a response, by result: newest; newer: Redis has a newer entry; missing: it was written again; unknown: Redis did not answer, or its entry is broken.", "result")
 	for _, result := range []string{"filled", "failed", "taken_over", "timeout"} {
 		m.leaseWaits.WithLabelValues(result)
+	}
+	for _, result := range []string{"newest", "newer", "missing", "unknown"} {
+		m.confirmations.WithLabelValues(result)
 	}
 	gauge := func(name, help string, value func() float64) {
 		register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, value)
@@ -70,6 +75,9 @@ func newMetrics(reg prometheus.Registerer, near *memory, g *flights) *cacheMetri
 	}
 	return m
 }
+
+// confirmed counts a confirmation.
+func (m *cacheMetrics) confirmed(result string) { m.confirmations.WithLabelValues(result).Inc() }
 
 // leaseWait counts a wait for another instance's fill, which has brought an entry, or
 // a failure, or neither.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache/entry"
 	"sundry/cache/policy"
@@ -95,11 +96,12 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	f.farFailure, f.farLeased = found.Failure, found.Leased
 	f.farLacks = found.Answered && found.Value == nil && !found.Broken
 	if found.Value == nil {
-		f.farHits.Store(0)
 		f.countMissing(&found)
 		return nil
 	}
-	f.farHits.Add(1)
+	if !f.confirms {
+		f.farHits.Add(1)
+	}
 	e, ok := f.unpack(&found)
 	if !ok {
 		return nil
@@ -108,23 +110,34 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	got, state := f.promote(e)
 	switch {
 	case state == policy.Gone:
-		f.metrics.farMiss.Inc()
+		f.count(f.metrics.farMiss)
 	case got != nil && (state == policy.Fresh || !f.background && state != policy.Stale):
-		f.metrics.farHit.Inc()
+		f.count(f.metrics.farHit)
 		return got
 	default:
-		f.metrics.farStale.Inc()
+		f.count(f.metrics.farStale)
 	}
 	return nil
 }
 
-// countMissing counts a look that has found no entry.
-func (s *Space) countMissing(found *entry.Found) {
-	if found.Broken {
-		s.metrics.farBroken.Inc()
-	} else {
-		s.metrics.farMiss.Inc()
+// count counts a look into Redis, unless it confirms a copy: nobody waits for that.
+func (f *fill) count(result prometheus.Counter) {
+	if !f.confirms {
+		result.Inc()
 	}
+}
+
+// countMissing counts a look that has found no entry.
+func (f *fill) countMissing(found *entry.Found) {
+	switch {
+	case found.Broken:
+		f.metrics.farBroken.Inc()
+	case f.confirms:
+		return
+	default:
+		f.metrics.farMiss.Inc()
+	}
+	f.farHits.Store(0)
 }
 
 // seldomMissed is after how many looks of an endpoint that found something the next ones ask
