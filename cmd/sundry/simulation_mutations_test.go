@@ -37,7 +37,6 @@ func mutations() []mutation {
 		{"a change that waits for a Redis that hangs", "proxy/live/change.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
 		{"a write that was given up and is forgotten", "cache/far/losses.go", "if j.kind != writing {", "if true {"},
 		{"variants that others do not find", "cmd/sundry/marks.go", "marksPause = time.Second", "marksPause = time.Minute"},
-		{"drops that keep a wrong date", "proxy/live/clock.go", "if (offset - r.ordersOffset).Abs() <= maxSkew {", "if true {"},
 		{"a goroutine that remains", "cache/far/far.go", "return errors.Join(t.client.Close(), t.sharedValues.Close())", "go func() { select {} }()\n\treturn errors.Join(t.client.Close(), t.sharedValues.Close())"},
 	}
 }

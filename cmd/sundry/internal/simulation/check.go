@@ -17,6 +17,8 @@ const (
 	// sameTime is what the clocks of two instances may differ by, as each reads that of Redis: by half of what the ways there and back take
 	// longer than one another, which is 67 ms on the slowest link.
 	sameTime = 70 * time.Millisecond
+	// readings is what they may differ by where both are in touch with Redis: each takes 10 ms for the same time.
+	readings = 20 * time.Millisecond
 	// operatorTime is how long a call of an operator may take.
 	operatorTime = 3 * time.Second
 	// waitWithCopy is how long a client waits if there is a copy: the soft timeout, and what answering takes.
@@ -114,15 +116,16 @@ func (f *fleet) outdatedBy(c *change, q *request, l *load) bool {
 	return c.status > 0 && c.status < 300 && c.hits(q.target) && l.began.Before(c.sent.Add(-f.clocksDiffer(c, l))) && (!c.isSoft() || q.isFresh())
 }
 
-// clocksDiffer returns by how much the time of a change and that of a load may be wrong: not at all if they are of one instance, or were in
-// touch with Redis.
+// clocksDiffer returns by how much the clocks of the instances of a change and of a load may differ: not at all if they are one instance.
 func (f *fleet) clocksDiffer(c *change, l *load) time.Duration {
-	for n, i := range f.instances {
-		if i.network.address == l.instance && n != c.instance && (!f.inTouch(n, l.began) || !f.inTouch(c.instance, c.sent)) {
-			return sameTime
-		}
+	of := slices.IndexFunc(f.instances, func(i *instance) bool { return i.network.address == l.instance })
+	switch {
+	case of == c.instance:
+		return 0
+	case of >= 0 && f.inTouch(of, l.began) && f.inTouch(c.instance, c.sent):
+		return readings
 	}
-	return 0
+	return sameTime
 }
 
 func (f *fleet) checkPurged(r *rule, q *request) {

@@ -60,6 +60,7 @@ func Known() []Schedule {
 		slowClock(),
 		unreadClock(),
 		unreadStore(),
+		lostByRedis(),
 		// B1: a fill began its time anew when its key was purged meanwhile.
 		{Seed: 120, Instances: 3, Events: []Event{
 			{At: 14824 * ms, Do: "get", On: 2, Target: endpointPath + "3"},
@@ -162,5 +163,21 @@ func unreadStore() Schedule {
 		{At: 2024 * ms, Do: "restart", On: 1},
 		{At: 2217 * ms, Do: "stall", On: 1, For: 2779 * ms},
 		{At: 7208 * ms, Do: "burst", Target: apiPath + "2 de"},
+	}}
+}
+
+// lostByRedis broke P1: Redis lost a purge while it was restarted, and an instance that knew the purge was killed then.
+func lostByRedis() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 43019, Instances: 4, Events: []Event{
+		{At: 22480 * ms, Do: "get", On: 2, Target: endpointPath + "4"},
+		{At: 39589 * ms, Do: "unsafe alone", On: 1, Target: apiPath + "1", For: 1530 * ms},
+		{At: 40633 * ms, Do: "purge all hard", On: 1, Target: "*"},
+		{At: 40646 * ms, Do: "redis loads", For: 8458 * ms},
+		{At: 45371 * ms, Do: "purge own soft", On: 3, Target: "own"},
+		{At: 45836 * ms, Do: "redis rolled back"},
+		{At: 46610 * ms, Do: "kill", On: 1},
+		{At: 49468 * ms, Do: "burst", Target: endpointPath + "4"},
+		{At: 49920 * ms, Do: "hold breaker", On: 1, Target: "closed", For: 3937 * ms},
 	}}
 }
