@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"os"
@@ -84,6 +85,38 @@ func TestACopyIsMergedWithWhatIsStored(t *testing.T) {
 			if purges["ip"].Hard.IsZero() || purges[policy.AllEndpoints].Hard.IsZero() || s.Cache["ip"].Values["ttl"] != "1m" || s.Seq != other.Seq+1 {
 				t.Errorf("%v, %+v", purges, s)
 			}
+		}
+	})
+}
+
+// TestAChangeBeforeTheFirstReadIsPending at an instance that has a copy.
+func TestAChangeBeforeTheFirstReadIsPending(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		f.change(ttl("1m", 0))
+		copied, err := json.Marshal(f.one.Settings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "settings")
+		if err := os.WriteFile(path, copied, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		conn := &connection{sharedStore: f.connOne.sharedStore}
+		conn.away(true)
+		started, _ := newReplicator(&Mirror{Store: conn, Path: path, Sequence: Sequence, Log: slog.New(slog.DiscardHandler)})
+		started.cfg.Copy = path
+		ctx, stop := context.WithTimeout(f.ctx, time.Second)
+		defer stop()
+		if err := started.FirstSync(ctx); err == nil {
+			t.Fatal("it is in sync")
+		}
+		record, err := started.Change(f.ctx, purgeIP)
+		if err != nil || !started.IsPending(record) {
+			t.Errorf("%v: %+v is not pending", err, record)
+		}
+		conn.away(false)
+		if err := started.FirstSync(f.ctx); err != nil || started.Pending() > 0 || started.IsPending(started.Settings().recordOf(record)) {
+			t.Errorf("%v: %d pending", err, started.Pending())
 		}
 	})
 }

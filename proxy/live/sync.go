@@ -49,8 +49,8 @@ func (r *Replicator) knowCopy() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.loaded {
-		r.base = copied
+	if current, err := copied.withPending(r.pending); err == nil && !r.loaded {
+		r.base, r.current = copied, current
 	}
 }
 

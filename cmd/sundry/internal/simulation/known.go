@@ -5,7 +5,7 @@ import "time"
 // Known returns schedules that broke a promise once, which are run again always.
 func Known() []Schedule {
 	const ms = time.Millisecond
-	return []Schedule{
+	return append(ofStarts(), []Schedule{
 		// P1: what an instance stored before it knew the clock of Redis was dated when it arrived there, after a purge.
 		{Seed: 96, Instances: 3, Clock: -53 * time.Second, Events: []Event{
 			{At: 24350 * ms, Do: "redis loads", For: 11931 * ms},
@@ -57,10 +57,6 @@ func Known() []Schedule {
 			{At: 10000 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
 			{At: 17500 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
 		}},
-		slowClock(),
-		unreadClock(),
-		unreadStore(),
-		lostByRedis(),
 		// B1: a fill began its time anew when its key was purged meanwhile.
 		{Seed: 120, Instances: 3, Events: []Event{
 			{At: 14824 * ms, Do: "get", On: 2, Target: endpointPath + "3"},
@@ -116,7 +112,12 @@ func Known() []Schedule {
 			{At: 22319 * ms, Do: "get", On: 1, Target: apiPath + "1 en"},
 			{At: 29339 * ms, Do: "burst", Target: apiPath + "1 en"},
 		}},
-	}
+	}...)
+}
+
+// ofStarts returns those of instances that start while Redis is away, slow or has lost something.
+func ofStarts() []Schedule {
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), lostByRedis(), changeAlone()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -179,5 +180,17 @@ func lostByRedis() Schedule {
 		{At: 46610 * ms, Do: "kill", On: 1},
 		{At: 49468 * ms, Do: "burst", Target: endpointPath + "4"},
 		{At: 49920 * ms, Do: "hold breaker", On: 1, Target: "closed", For: 3937 * ms},
+	}}
+}
+
+// changeAlone broke P2: an instance that had started without Redis said that a purge was stored.
+func changeAlone() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 43059, Instances: 3, Clock: 2 * time.Minute, Events: []Event{
+		{At: 57811 * ms, Do: "purge in a load", On: 2, Target: apiPath + "3 de", N: 60},
+		{At: 58986 * ms, Do: "burst", Target: endpointPath + "4"},
+		{At: 67755 * ms, Do: "start alone", On: 0, For: 4959 * ms},
+		{At: 68696 * ms, Do: "purge all hard", On: 0, Target: "*"},
+		{At: 74319 * ms, Do: "get", On: 2, Target: endpointPath + "4"},
 	}}
 }
