@@ -24,5 +24,5 @@ type Found struct {
 	Release func()
 }
 
-// MostAnnounced is the length in bytes of the longest key of which instances are told that its value was replaced.
+// MostAnnounced is the length in bytes of the longest key of which instances announce values.
 const MostAnnounced = 1 << 10

@@ -9,13 +9,13 @@ import (
 	"sundry/cache/entry"
 )
 
-// Instances tell each other through one channel of Redis that a key's entry was replaced by a newer one. First fills of a key are
-// not announced, because nobody has an older copy: so the messages are as many as the refreshes of the fleet.
+// Instances tell each other through one channel of Redis which values of APIs they have written, and which marks. Those of endpoints
+// are not announced: copies of them are confirmed when they are served.
 //
 // What is guaranteed: whoever hears an announcement finds in Redis what it is about,
 // because that was written before. Nothing else: an announcement may be lost, with the
 // connection of its sender or of a listener, and be heard twice. Nothing may depend on
-// one. Who hears none finds the newer entry when its own copy is no longer fresh.
+// one. Who hears none finds the newer value when its own copy is no longer fresh.
 //
 // A message is small text, "replaced <unix milliseconds> <key>". The time of
 // a mark has a plus sign, which instances of earlier versions take for the same number.
@@ -57,9 +57,8 @@ func announceable(key string) bool {
 	return key != "" && len(key) <= entry.MostAnnounced && !strings.ContainsFunc(key, unprintable)
 }
 
-// Listen calls replaced for each key whose entry another instance has replaced (or this
-// one: what it announces it hears as well), with the creation time of the new one by this
-// machine's clock, and for each of which Redis had a newer one than was to be written. It calls hears with true whenever it is
+// Listen calls replaced for each key of which an instance has announced a value (this one's too),
+// with its creation time by this machine's clock, and for each announced one of which Redis had a newer one than was to be written. It calls hears with true whenever it is
 // subscribed, because those of before are lost, and with false at first and when it hears
 // no more, as when Redis is killed. It returns when ctx ends. None of them may block. See
 // above for what is guaranteed: announcements are hints, which may be lost.

@@ -133,7 +133,7 @@ func (e *ear) hears(t *testing.T, want ...string) {
 }
 
 // TestReplacementsAreHeardOnceTheyAreThere, by all instances that use this database,
-// with the one that announced it. First writes of a key are not announced.
+// with the one that announced it. What is not shared is not announced.
 func TestReplacementsAreHeardOnceTheyAreThere(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		one, two, three := listen(t, url), listen(t, url), listen(t, strings.TrimSuffix(url, "/0")+"/1")
