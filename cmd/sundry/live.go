@@ -29,7 +29,7 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 		store = s.mirrored("settings", file, live.Sequence)
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
-		PendingFile: s.config.InData("pending"), Copy: file,
+		PendingFile: s.config.InData("pending"),
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
 		Store: store, Check: s.validate, Purge: s.purge, Unknown: s.distrust, Apply: s.apply, Returned: s.store.Missed, Registerer: reg, Log: s.log, Panics: s.panics,
 	})

@@ -1,15 +1,10 @@
 package live
 
 import (
-	"context"
-	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
-
-	"sundry/cache/policy"
 )
 
 // TestMirror: a process that starts stores its copy again if it is newer than what is stored; later it copies what is stored.
@@ -50,73 +45,4 @@ func TestMirror(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestACopyIsMergedWithWhatIsStored: Redis was rolled back, and another instance has changed something since, so that the copy of this one
-// has no higher number.
-func TestACopyIsMergedWithWhatIsStored(t *testing.T) {
-	withFleet(t, func(f *fleet) {
-		f.change(ttl("1m", 0))
-		before := f.one.Settings()
-		f.change(Change{Do: DoPurge, Target: policy.AllEndpoints, Hard: true})
-		copied, err := json.Marshal(f.one.Settings())
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "settings")
-		if err := os.WriteFile(path, copied, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		other, err := before.With(purgeIP, time.Now()) // by an instance that did not know the other purge
-		if err != nil {
-			t.Fatal(err)
-		}
-		shared := &sharedStore{}
-		if shared.mem, err = json.Marshal(other); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 { // what is merged is merged once
-			started, applied := newReplicator(&Mirror{Store: &connection{sharedStore: shared}, Path: path, Sequence: Sequence, Log: slog.New(slog.DiscardHandler)})
-			started.cfg.Copy = path
-			if err := started.FirstSync(f.ctx); err != nil {
-				t.Fatal(err)
-			}
-			purges, s := applied.purges(), started.Settings()
-			if purges["ip"].Hard.IsZero() || purges[policy.AllEndpoints].Hard.IsZero() || s.Cache["ip"].Values["ttl"] != "1m" || s.Seq != other.Seq+1 {
-				t.Errorf("%v, %+v", purges, s)
-			}
-		}
-	})
-}
-
-// TestAChangeBeforeTheFirstReadIsPending at an instance that has a copy.
-func TestAChangeBeforeTheFirstReadIsPending(t *testing.T) {
-	withFleet(t, func(f *fleet) {
-		f.change(ttl("1m", 0))
-		copied, err := json.Marshal(f.one.Settings())
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "settings")
-		if err := os.WriteFile(path, copied, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		conn := &connection{sharedStore: f.connOne.sharedStore}
-		conn.away(true)
-		started, _ := newReplicator(&Mirror{Store: conn, Path: path, Sequence: Sequence, Log: slog.New(slog.DiscardHandler)})
-		started.cfg.Copy = path
-		ctx, stop := context.WithTimeout(f.ctx, time.Second)
-		defer stop()
-		if err := started.FirstSync(ctx); err == nil {
-			t.Fatal("it is in sync")
-		}
-		record, err := started.Change(f.ctx, purgeIP)
-		if err != nil || !started.IsPending(record) {
-			t.Errorf("%v: %+v is not pending", err, record)
-		}
-		conn.away(false)
-		if err := started.FirstSync(f.ctx); err != nil || started.Pending() > 0 || started.IsPending(started.Settings().recordOf(record)) {
-			t.Errorf("%v: %d pending", err, started.Pending())
-		}
-	})
 }

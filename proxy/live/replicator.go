@@ -49,8 +49,6 @@ type ReplicatorConfig struct {
 	Returned func()
 	// PendingFile keeps pending changes over a restart; "" means that a restart loses them.
 	PendingFile string
-	// Copy is the file that has what an earlier process knew to be stored: the store may have lost a part of it since. "" means none.
-	Copy string
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 	// Panics catches those of Run.

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"sundry/cache/durable"
 	"sundry/cache/jitter"
 	"sundry/metrics/panics"
 )
@@ -22,7 +21,6 @@ const (
 // what was purged while it was away. What was pending when it ended is in force first.
 // It retries until ctx ends.
 func (r *Replicator) FirstSync(ctx context.Context) error {
-	r.knowCopy()
 	r.cfg.Panics.Func(panics.Settings, r.restorePending)()
 	for failures := 1; ; failures++ {
 		r.clockKnown.Store(false) // so that sync reads it
@@ -33,24 +31,6 @@ func (r *Replicator) FirstSync(ctx context.Context) error {
 		if jitter.Pause(ctx, syncDelay(failures), 0) != nil {
 			return err
 		}
-	}
-}
-
-// knowCopy makes what an earlier process knew to be stored what is known, so that it is merged with what is stored if the store has lost
-// it and has other changes since. A file that cannot be read is for Mirror to report.
-func (r *Replicator) knowCopy() {
-	b, err := durable.ReadFile(r.cfg.Copy, maxFile)
-	if r.cfg.Copy == "" || err != nil {
-		return
-	}
-	copied, err := parse(b)
-	if err != nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if current, err := copied.withPending(r.pending); err == nil && !r.loaded {
-		r.base, r.current = copied, current
 	}
 }
 

@@ -117,7 +117,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), lostByRedis(), changeAlone()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -164,33 +164,5 @@ func unreadStore() Schedule {
 		{At: 2024 * ms, Do: "restart", On: 1},
 		{At: 2217 * ms, Do: "stall", On: 1, For: 2779 * ms},
 		{At: 7208 * ms, Do: "burst", Target: apiPath + "2 de"},
-	}}
-}
-
-// lostByRedis broke P1: Redis lost a purge while it was restarted, and an instance that knew the purge was killed then.
-func lostByRedis() Schedule {
-	const ms = time.Millisecond
-	return Schedule{Seed: 43019, Instances: 4, Events: []Event{
-		{At: 22480 * ms, Do: "get", On: 2, Target: endpointPath + "4"},
-		{At: 39589 * ms, Do: "unsafe alone", On: 1, Target: apiPath + "1", For: 1530 * ms},
-		{At: 40633 * ms, Do: "purge all hard", On: 1, Target: "*"},
-		{At: 40646 * ms, Do: "redis loads", For: 8458 * ms},
-		{At: 45371 * ms, Do: "purge own soft", On: 3, Target: "own"},
-		{At: 45836 * ms, Do: "redis rolled back"},
-		{At: 46610 * ms, Do: "kill", On: 1},
-		{At: 49468 * ms, Do: "burst", Target: endpointPath + "4"},
-		{At: 49920 * ms, Do: "hold breaker", On: 1, Target: "closed", For: 3937 * ms},
-	}}
-}
-
-// changeAlone broke P2: an instance that had started without Redis said that a purge was stored.
-func changeAlone() Schedule {
-	const ms = time.Millisecond
-	return Schedule{Seed: 43059, Instances: 3, Clock: 2 * time.Minute, Events: []Event{
-		{At: 57811 * ms, Do: "purge in a load", On: 2, Target: apiPath + "3 de", N: 60},
-		{At: 58986 * ms, Do: "burst", Target: endpointPath + "4"},
-		{At: 67755 * ms, Do: "start alone", On: 0, For: 4959 * ms},
-		{At: 68696 * ms, Do: "purge all hard", On: 0, Target: "*"},
-		{At: 74319 * ms, Do: "get", On: 2, Target: endpointPath + "4"},
 	}}
 }
