@@ -72,24 +72,30 @@ func (s *Space) confirm(ctx context.Context, key string, load Loader, created, n
 	}
 	f := s.newFill(ctx, key, load, true)
 	f.confirms = true
-	if _, err := s.cache.flights.joinDetached(key, account{}, f.confirm); err != nil {
+	if _, err := s.cache.flights.joinDetached(key, account{}, f.runConfirmation); err != nil {
 		s.cache.log.Debug("copy not confirmed", "endpoint", s.name, "error", err)
 	}
 }
 
-// confirm is run for a copy that is to be confirmed. It does not look into Redis where too many others do.
-func (f *fill) confirm(flight *flight) (*flightResult, error) {
+// runConfirmation is run for a copy that is to be confirmed. It does not look into Redis if too many others do.
+func (f *fill) runConfirmation(flight *flight) (*flightResult, error) {
 	defer f.cache.confirming.Add(-1)
 	if f.cache.confirming.Add(1) > mostConfirming {
 		f.confirms = false
-		f.cache.near.confirmed.looked(f.cache.near.hot.hash(f.key), false, time.Now())
+		f.looked(false)
 	}
 	return f.run(flight)
 }
 
-// confirmed chooses between the copy and what the look into Redis has found. If that is nothing newer, a copy that is still fresh is served
+// looked notes a look into Redis for the key.
+func (f *fill) looked(answered bool) {
+	near := f.cache.near
+	near.confirmed.looked(near.hot.hash(f.key), answered, time.Now())
+}
+
+// newestOf chooses between the copy and what the look into Redis has found. If that is nothing newer, a copy that is still fresh is served
 // on: no source is called.
-func (f *fill) confirmed(copied *flightResult, found *flightResult) *flightResult {
+func (f *fill) newestOf(copied, found *flightResult) *flightResult {
 	created := copied.entry.Meta.Created
 	switch {
 	case found != nil && found.entry.Meta.Created.After(created):

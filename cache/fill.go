@@ -71,7 +71,7 @@ type fill struct {
 	// copy is the best entry found so far, the fallback if the load fails; nil:
 	// none.
 	copy *flightResult
-	// confirms: Redis is looked into although the copy is fresh.
+	// confirms means that Redis is looked into although the copy is fresh.
 	confirms bool
 	// farCreated is the creation time of the entry that the first look into Redis
 	// found, be it gone, farLacks whether Redis had nothing under the key, farLeased
@@ -111,7 +111,7 @@ func (f *fill) find() (got *flightResult, err error) {
 	}
 	copied := f.copy
 	if got = f.checkFar(f.cache.flights.base); f.confirms && copied != nil {
-		got = f.confirmed(copied, got)
+		got = f.newestOf(copied, got)
 	}
 	return got, nil
 }

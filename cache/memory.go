@@ -99,7 +99,6 @@ type memory struct {
 	shares   [policy.Classes]*endpointShares
 	capacity [policy.Classes]capacity
 	counters *memoryCounters
-	limit    int64        // bytes of the whole tier
 	newest   atomic.Int64 // the latest creation time of an entry, in Unix milliseconds
 
 	confirmed confirmations
@@ -116,7 +115,7 @@ func newMemory(limit int64, counters *memoryCounters, p *panics.Catcher) (*memor
 	if limit < MinMemory {
 		return nil, fmt.Errorf("near tier: cap of %d bytes: expected at least %d", limit, int64(MinMemory))
 	}
-	m := &memory{capacity: layout(limit), counters: counters, limit: limit}
+	m := &memory{capacity: layout(limit), counters: counters}
 	var err error
 	if m.hot, err = newHotTable(int(hotShare*float64(limit)), p); err != nil {
 		return nil, fmt.Errorf("near tier: hot table: %w", err)
@@ -320,7 +319,6 @@ func (m *memory) store(class policy.Class, key string, value []byte) bool {
 		m.counters.refused[class].Add(1)
 		return false
 	}
-	m.counters.stored.Add(1)
 	return true
 }
 

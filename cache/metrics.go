@@ -114,7 +114,6 @@ func (m *cacheMetrics) space(name string) spaceMetrics {
 // memoryCounters are kept by the near tier and read at scrape.
 type memoryCounters struct {
 	evicted, refused, spared [policy.Classes]atomic.Uint64
-	stored                   atomic.Uint64 // values of all classes; not a metric
 }
 
 // memoryCollector reads the near tier at scrape.

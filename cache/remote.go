@@ -92,7 +92,7 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		return nil
 	}
 	found := f.look(ctx)
-	f.cache.near.confirmed.looked(f.cache.near.hot.hash(f.key), found.Answered, time.Now())
+	f.looked(found.Answered)
 	f.farFailure, f.farLeased = found.Failure, found.Leased
 	f.farLacks = found.Answered && found.Value == nil && !found.Broken
 	if found.Value == nil {

@@ -19,8 +19,9 @@ import (
 const (
 	largeInput = 60 << 10 // near the limit of net/http, which is 64 KiB for all fields of a request
 	smallInput = largeInput / 4
-	maxFactor  = 50 // of a plain request that goes to an origin, which takes 60 to 80 µs on a quiet machine, and 300 on a busy one
-	maxGrowth  = 10 // of the cost beyond a plain request, for four times the input: what is quadratic grows by 16
+	maxCost    = 5 * time.Millisecond // where the machine is as fast as it was at its fastest
+	maxFactor  = 50                   // of a plain request that goes to an origin
+	maxGrowth  = 10                   // of the cost beyond a plain request, for four times the input: what is quadratic grows by 16
 	noise      = 200 * time.Microsecond
 	costTime   = 5 * time.Second // for all tries, of which the fastest counts: the machine may be busy
 )
@@ -163,7 +164,8 @@ func (m *meter) check(name, addr string, request func(size int) string) {
 		}
 		// Both in turn, since the speed of the machine changes.
 		plain, small = min(plain, costtest.Process(m.compare)), min(small, cost(smallInput))
-		if large <= maxFactor*plain && large-plain <= maxGrowth*max(small-plain, noise) {
+		m.plain = min(m.plain, plain)
+		if large <= min(maxFactor*plain, maxCost*plain/m.plain) && large-plain <= maxGrowth*max(small-plain, noise) {
 			return
 		}
 	}

@@ -14,11 +14,13 @@ const (
 	inTouchTime = 4 * time.Second
 	// confirmEvery is for how long an instance serves a copy of an endpoint's response without comparing it with Redis.
 	confirmEvery = 5 * time.Second
-	// sameTime is what the clocks of two instances may differ by, as each reads that of Redis: by half of what the ways there and back take
-	// longer than one another, which is 67 ms on the slowest link.
-	sameTime = 70 * time.Millisecond
-	// readings is what they may differ by where both are in touch with Redis: each takes 10 ms for the same time.
+	// sameTime is what the clocks of two instances may differ by, as each reads that of Redis.
+	sameTime = 60 * time.Millisecond
+	// readings is what the dates of a change and a load may differ by where both instances are in touch with Redis: each takes 10 ms for
+	// the same time.
 	readings = 20 * time.Millisecond
+	// slowReadings is what they may differ by otherwise: half of what one way takes longer than the other, 67 ms on the slowest link.
+	slowReadings = 70 * time.Millisecond
 	// operatorTime is how long a call of an operator may take.
 	operatorTime = 3 * time.Second
 	// waitWithCopy is how long a client waits if there is a copy: the soft timeout, and what answering takes.
@@ -125,7 +127,7 @@ func (f *fleet) clocksDiffer(c *change, l *load) time.Duration {
 	case of >= 0 && f.inTouch(of, l.began) && f.inTouch(c.instance, c.sent):
 		return readings
 	}
-	return sameTime
+	return slowReadings
 }
 
 func (f *fleet) checkPurged(r *rule, q *request) {
