@@ -47,6 +47,7 @@ func Known() []Schedule {
 			{At: 0, Do: "redis full", For: 2000 * ms},
 			{At: 1000 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
 			{At: 12000 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
+			{At: 18000 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
 			{At: 19500 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
 		}},
 		// M2: Redis was emptied after two instances had loaded different responses, of which it had the newer one.
@@ -55,6 +56,7 @@ func Known() []Schedule {
 			{At: 1000 * ms, Do: "redis emptied"},
 			{At: 2000 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
 			{At: 10000 * ms, Do: "get", On: 1, Target: endpointPath + "1"},
+			{At: 16000 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
 			{At: 17500 * ms, Do: "get", On: 0, Target: endpointPath + "1"},
 		}},
 		// B1: a fill began its time anew when its key was purged meanwhile.
