@@ -26,7 +26,7 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 	file := s.config.InData("settings")
 	var store live.Store = &live.File{Path: file}
 	if s.far != nil {
-		store = s.mirrored("settings", file, live.Sequence)
+		store = s.mirrored("settings", file, live.Sound, live.Merge)
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
 		PendingFile: s.config.InData("pending"),
@@ -53,8 +53,9 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 func (s *server) statusStore() status.Store {
 	file := s.config.InData("status")
 	if s.far != nil {
-		seq := func(record []byte) int64 { return min(int64(len(record)), 1) } // instances add to what is there
-		return sharedStatus{s.mirrored("status", file, seq)}
+		sound := func(record []byte) bool { return len(record) > 0 }
+		merge := func(_, stored []byte) ([]byte, error) { return stored, nil } // instances add to what is there
+		return sharedStatus{s.mirrored("status", file, sound, merge)}
 	}
 	return &live.File{Path: file}
 }
@@ -72,12 +73,12 @@ func (s sharedStatus) Load(ctx context.Context) ([]byte, error) {
 }
 
 // mirrored is a value that the fleet shares in Redis, with a copy in a file; "" for none.
-func (s *server) mirrored(name, file string, sequence func([]byte) int64) live.Store {
+func (s *server) mirrored(name, file string, sound func([]byte) bool, merge func(copied, stored []byte) ([]byte, error)) live.Store {
 	shared := s.far.SharedValue(name)
 	if file == "" {
 		return shared
 	}
-	return &live.Mirror{Store: shared, Path: file, Sequence: sequence, Log: s.log}
+	return &live.Mirror{Store: shared, Path: file, Sound: sound, Merge: merge, Log: s.log}
 }
 
 // persists reports whether what operators change outlives a restart of this program, and of Redis.

@@ -12,15 +12,17 @@ import (
 )
 
 // Mirror is a shared store with a copy in a file of this machine. A Redis without persistence is empty after a restart, and one that is
-// restored from a backup has older settings. If the copy is newer when a process starts, it is stored again. Later, the process itself
-// knows what it has read. A Mirror is safe for concurrent use.
+// restored from a backup lacks what came later. What the copy has and the store lacks is stored again when a process starts. Later, the
+// process itself knows what it has read. A Mirror is safe for concurrent use.
 type Mirror struct {
 	Store // the shared one
 	// Path is the file of the copy, which other processes of this machine may share.
 	Path string
-	// Sequence numbers the states of the value; the highest number is the latest. 0 stands for none, and for a damaged one.
-	Sequence func(value []byte) int64
-	Log      *slog.Logger
+	// Sound reports whether a value is neither missing nor damaged.
+	Sound func(value []byte) bool
+	// Merge returns what is to be stored: the stored value if it lacks nothing of the copy. Both are sound.
+	Merge func(copied, stored []byte) ([]byte, error)
+	Log   *slog.Logger
 
 	mu     sync.Mutex
 	left   bool   // the file is left alone
@@ -42,26 +44,46 @@ func (m *Mirror) Load(ctx context.Context) ([]byte, error) {
 	return stored, nil
 }
 
-// restore stores the copy if it is newer than what is stored, and returns what is stored then.
-func (m *Mirror) restore(ctx context.Context, stored []byte) ([]byte, error) {
+// restore stores again what the copy has and the store lacks, and returns what is stored then.
+func (m *Mirror) restore(ctx context.Context, stored []byte) (_ []byte, err error) {
 	m.copied = m.read()
-	if m.Sequence(m.copied) <= m.Sequence(stored) {
-		return stored, nil
+	defer func() {
+		if err != nil {
+			m.copied = nil // the next Load tries again
+		}
+	}()
+	for {
+		value, err := m.merged(stored)
+		if err != nil || bytes.Equal(value, stored) {
+			return stored, err
+		}
+		replace := m.Store.CompareAndSwap
+		if len(stored) > 0 && !m.Sound(stored) {
+			replace = m.Store.Repair // keeps what is damaged
+		}
+		swapped, err := replace(ctx, stored, value)
+		if err != nil {
+			return nil, err
+		}
+		if swapped {
+			m.Log.Warn("Redis lacked some of it: what the copy has was stored again", "file", m.Path)
+			return value, nil
+		}
+		if stored, err = m.Store.Load(ctx); err != nil { // another instance was faster
+			return nil, err
+		}
 	}
-	replace := m.Store.CompareAndSwap
-	if len(stored) > 0 && m.Sequence(stored) == 0 {
-		replace = m.Store.Repair // keeps what is damaged
-	}
-	swapped, err := replace(ctx, stored, m.copied)
+}
+
+// merged returns what is to be stored, of the copy and what is stored now.
+func (m *Mirror) merged(stored []byte) ([]byte, error) {
 	switch {
-	case err != nil:
-		m.copied = nil // the next Load tries again
-		return nil, err
-	case !swapped: // another instance was faster
-		return m.Store.Load(ctx)
+	case len(m.copied) == 0:
+		return stored, nil
+	case !m.Sound(stored):
+		return m.copied, nil
 	}
-	m.Log.Warn("Redis had lost it or had an older one: the copy was stored again", "file", m.Path)
-	return m.copied, nil
+	return m.Merge(m.copied, stored)
 }
 
 // CompareAndSwap implements Store.
@@ -89,8 +111,8 @@ func (m *Mirror) Repair(ctx context.Context, damaged, value []byte) (bool, error
 // read returns what the file has, or else nothing. A damaged copy is kept under another name. A file that cannot be read is left alone.
 func (m *Mirror) read() []byte {
 	b, err := durable.ReadFile(m.Path, maxFile)
-	if err == nil && m.Sequence(b) == 0 && len(b) > 0 {
-		err = durable.WriteFile(m.Path+".damaged", b)
+	if err == nil && len(b) > 0 && !m.Sound(b) {
+		b, err = []byte{}, durable.WriteFile(m.Path+".damaged", b)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		m.left = true
@@ -104,20 +126,11 @@ func (m *Mirror) read() []byte {
 
 // write copies what is stored to the file. What is damaged leaves the copy as it is.
 func (m *Mirror) write(stored []byte) {
-	if m.left || bytes.Equal(m.copied, stored) || m.Sequence(stored) == 0 {
+	if m.left || bytes.Equal(m.copied, stored) || !m.Sound(stored) {
 		return
 	}
 	m.copied = bytes.Clone(stored)
 	if err := durable.WriteFile(m.Path, stored); err != nil {
 		m.Log.Warn("no copy of what is stored in Redis was written", "error", err)
 	}
-}
-
-// Sequence is the number of the latest change of stored settings; 0 for damaged ones.
-func Sequence(settings []byte) int64 {
-	s, err := parse(settings)
-	if err != nil {
-		return 0
-	}
-	return s.Seq
 }

@@ -7,13 +7,23 @@ import (
 	"testing"
 )
 
-// TestMirror: a process that starts stores its copy again if it is newer than what is stored; later it copies what is stored.
+// TestMirror: a process that starts stores again what its copy has and the store lacks; later it copies what is stored.
 func TestMirror(t *testing.T) {
 	t.Parallel()
-	const older, newer, damaged = `{"seq":3}`, `{"seq":5}`, `{"seq":`
+	base := after(t, ttl("1h", 0))
+	older, newer, damaged := string(encoded(t, base)), string(encoded(t, and(t, base, Change{Do: "purge", Target: "ip", Hard: true}))), `{"seq":`
+	other := string(encoded(t, and(t, base, ttl("2h", 0), ttl("3h", 0)))) // more changes than newer has, but not its last one
+	merged := func(copied, stored string) string {
+		b, err := Merge([]byte(copied), []byte(stored))
+		if err != nil || string(b) == stored {
+			t.Errorf("a copy with a change of its own is not merged: %v", err)
+		}
+		return string(b)
+	}
 	for name, c := range map[string]struct{ stored, copied, want, file string }{
 		"lost":              {"", newer, newer, newer},
-		"an older backup":   {older, newer, newer, newer},
+		"an older backup":   {older, newer, merged(newer, older), merged(newer, older)},
+		"another history":   {other, newer, merged(newer, other), merged(newer, other)},
 		"an older copy":     {newer, older, newer, newer},
 		"no copy":           {newer, "", newer, newer},
 		"nothing":           {"", "", "", ""},
@@ -31,7 +41,7 @@ func TestMirror(t *testing.T) {
 				}
 			}
 			shared.mem = []byte(c.stored)
-			m := &Mirror{Store: shared, Path: path, Sequence: Sequence, Log: slog.New(slog.DiscardHandler)}
+			m := &Mirror{Store: shared, Path: path, Sound: Sound, Merge: Merge, Log: slog.New(slog.DiscardHandler)}
 			got, err := m.Load(t.Context())
 			if err != nil || string(got) != c.want || string(shared.mem) != c.want {
 				t.Errorf("%q %v, stored %q, want %q", got, err, shared.mem, c.want)

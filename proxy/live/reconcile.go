@@ -54,6 +54,30 @@ func (s *Settings) reconcile(stored *Settings, now time.Time) (relation, *Settin
 	}
 }
 
+// Sound reports whether stored settings can be read, and hold a change.
+func Sound(raw []byte) bool {
+	s, err := parse(raw)
+	return err == nil && s.Seq > 0
+}
+
+// Merge returns stored settings with what only a copy of them has: the stored ones if they include the copy. The merge is dated by the
+// later one of their last changes.
+func Merge(copied, stored []byte) ([]byte, error) {
+	s, err := parse(copied)
+	if err != nil {
+		return nil, fmt.Errorf("a copy of the settings: %w", err)
+	}
+	o, err := parse(stored)
+	if err != nil {
+		return nil, fmt.Errorf("stored settings: %w", err)
+	}
+	last := func(*Record) bool { return true }
+	if rel, merged := s.reconcile(o, later(s.lastOf(last), o.lastOf(last))); rel == rolledBack {
+		return json.Marshal(merged)
+	}
+	return stored, nil
+}
+
 // sequence returns the number of the last change; 0 for nil.
 func (s *Settings) sequence() int64 {
 	if s == nil {

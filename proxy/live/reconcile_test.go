@@ -23,18 +23,23 @@ func and(t *testing.T, s *Settings, changes ...Change) *Settings {
 	return s
 }
 
-// decoded is settings as another instance reads them.
-func decoded(t *testing.T, s *Settings) *Settings {
+// encoded is settings as they are stored, and decoded as another instance reads them.
+func encoded(t *testing.T, s *Settings) []byte {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Settings
-	if err := json.Unmarshal(b, &back); err != nil {
+	return b
+}
+
+func decoded(t *testing.T, s *Settings) *Settings {
+	t.Helper()
+	back, err := parse(encoded(t, s))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &back
+	return back
 }
 
 func many(t *testing.T, n int) *Settings {

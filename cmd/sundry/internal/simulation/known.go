@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -166,5 +166,22 @@ func unreadStore() Schedule {
 		{At: 2024 * ms, Do: "restart", On: 1},
 		{At: 2217 * ms, Do: "stall", On: 1, For: 2779 * ms},
 		{At: 7208 * ms, Do: "burst", Target: apiPath + "2 de"},
+	}}
+}
+
+// unknownCopy broke P1: an instance that had purged everything, and was the only one to know it when Redis was rolled back, was killed; when
+// it started again, the others had stored more than it knew, and its copy of the settings was not read.
+func unknownCopy() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 43019, Instances: 4, Events: []Event{
+		{At: 20425 * ms, Do: "get", On: 2, Target: apiPath + "2 de"},
+		{At: 39589 * ms, Do: "unsafe alone", On: 1, Target: apiPath + "1", For: 1530 * ms},
+		{At: 39994 * ms, Do: "get", On: 3, Target: apiPath + "2 de"},
+		{At: 40633 * ms, Do: "purge all hard", On: 1, Target: "*"},
+		{At: 40634 * ms, Do: "redis loads", For: 8458 * ms},
+		{At: 45371 * ms, Do: "purge own soft", On: 3, Target: "own"},
+		{At: 45836 * ms, Do: "redis rolled back"},
+		{At: 46610 * ms, Do: "kill", On: 1},
+		{At: 52049 * ms, Do: "burst", Target: apiPath + "2 de"},
 	}}
 }
