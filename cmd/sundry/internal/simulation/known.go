@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -183,5 +183,18 @@ func unknownCopy() Schedule {
 		{At: 45836 * ms, Do: "redis rolled back"},
 		{At: 46610 * ms, Do: "kill", On: 1},
 		{At: 52049 * ms, Do: "burst", Target: apiPath + "2 de"},
+	}}
+}
+
+// missedUnsafe breaks P2 where an instance does not look up what it may have missed while it did not hear from Redis.
+func missedUnsafe() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 6, Instances: 3, Events: []Event{
+		{At: 1000 * ms, Do: "burst", Target: apiPath + "3 en"},
+		{At: 1500 * ms, Do: "get", On: 1, Target: apiPath + "3 en"},
+		{At: 2000 * ms, Do: "refuse", On: 1, For: 1500 * ms},
+		{At: 2010 * ms, Do: "cut", On: 1},
+		{At: 3000 * ms, Do: "unsafe", On: 0, Target: apiPath + "3"},
+		{At: 12000 * ms, Do: "get", On: 1, Target: apiPath + "3 en"},
 	}}
 }
