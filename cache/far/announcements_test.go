@@ -19,19 +19,19 @@ import (
 
 func TestAnnouncementsAreRead(t *testing.T) {
 	at := time.UnixMilli(1_764_000_000_123)
-	replaced := func(key string) string { return fmt.Sprint("replaced ", at.UnixMilli(), " ", key) }
+	announced := func(key string) string { return fmt.Sprint("replaced +", at.UnixMilli(), " ", key) }
 	for _, key := range []string{"ip:abc|=x", "ip/step:a b c", strings.Repeat("k", entry.MostAnnounced)} {
 		if !announceable(key) {
 			t.Errorf("%q is not announced", key)
 		}
-		if k, created, ok := readAnnouncement(replaced(key)); k != key || !created.Equal(at) || !ok {
+		if k, created, ok := readAnnouncement(announced(key)); k != key || !created.Equal(at) || !ok {
 			t.Errorf("%q %v %v", k, created, ok)
 		}
 	}
 	for _, message := range []string{
-		"", "ended k", "REPLACED 1 k", "replaced", "replaced ", "replaced 1", "replaced 1 ", "replaced  k", "replaced x k", "replaced 0 k",
-		"replaced -1 k", "replaced 99999999999999999999 k", "replaced 1.5 k", "changed", "replaced 1 k\x00", "replaced 1 k\nk", "replaced 1 \x7f",
-		"replaced 1 " + strings.Repeat("k", entry.MostAnnounced+1),
+		"", "ended k", "REPLACED +1 k", "replaced", "replaced ", "replaced +1", "replaced +1 ", "replaced + k", "replaced +x k", "replaced +0 k",
+		"replaced +-1 k", "replaced ++1 k", "replaced +99999999999999999999 k", "replaced +1.5 k", "changed", "replaced +1 k\x00",
+		"replaced +1 k\nk", "replaced +1 \x7f", "replaced 1 k", "replaced +1 " + strings.Repeat("k", entry.MostAnnounced+1),
 	} {
 		if key, created, ok := readAnnouncement(message); ok {
 			t.Errorf("%q was read: %q %v", message, key, created)
@@ -45,13 +45,13 @@ func TestAnnouncementsAreRead(t *testing.T) {
 }
 
 func FuzzAnnouncement(f *testing.F) {
-	f.Add("replaced 1764000000123 ip:abc")
+	f.Add("replaced +1764000000123 ip:abc")
 	f.Fuzz(func(t *testing.T, message string) {
 		key, created, ok := readAnnouncement(message)
 		if !ok {
 			return
 		}
-		again := fmt.Sprint("replaced ", created.UnixMilli(), " ", key)
+		again := fmt.Sprint("replaced +", created.UnixMilli(), " ", key)
 		if k, c, ok := readAnnouncement(again); k != key || !c.Equal(created) || !ok {
 			t.Errorf("%q became %q", message, again)
 		}
@@ -75,7 +75,7 @@ func listen(t *testing.T, url string, change ...func(*Config)) *ear {
 	var done sync.WaitGroup
 	done.Go(func() {
 		e.Listen(ctx,
-			func(key string, created time.Time) { e.hear(replacement(key, created)) },
+			func(key string, at time.Time) { e.hear(announcement(key, at)) },
 			func(hears bool) {
 				if hears {
 					e.missed.Add(1)
@@ -89,10 +89,10 @@ func listen(t *testing.T, url string, change ...func(*Config)) *ear {
 	return e
 }
 
-// replacement is what an ear keeps of an announcement: the date to ten seconds, as instances
+// announcement is what an ear keeps of an announcement: the date to ten seconds, as instances
 // agree on the clock of Redis to the time that a round trip takes.
-func replacement(key string, created time.Time) string {
-	return fmt.Sprint("replaced ", key, " ", created.Round(10*time.Second).Unix())
+func announcement(key string, at time.Time) string {
+	return fmt.Sprint("marked ", key, " ", at.Round(10*time.Second).Unix())
 }
 
 func (e *ear) hear(what string) {
@@ -132,23 +132,22 @@ func (e *ear) hears(t *testing.T, want ...string) {
 	}
 }
 
-// TestReplacementsAreHeardOnceTheyAreThere, by all instances that use this database,
-// with the one that announced it. What is not shared is not announced.
-func TestReplacementsAreHeardOnceTheyAreThere(t *testing.T) {
+// TestMarksAreHeardOnceTheyAreThere, by all instances that use this database, with the one that announced it. Nothing else is announced.
+func TestMarksAreHeardOnceTheyAreThere(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		one, two, three := listen(t, url), listen(t, url), listen(t, strings.TrimSuffix(url, "/0")+"/1")
 		for i := range 20 {
 			at := time.Unix(int64(1_764_000_000+60*i), 0)
-			value := fmt.Sprint("value ", i)
 			one.set(fmt.Sprint("other ", i), []byte("x"), time.Minute)
 			one.add("another", []byte("x"), time.Minute)
 			one.Fail("k", []byte("x"), time.Minute)
 			one.del("another")
-			one.replace("k", []byte(value), time.Minute, at)
-			said := replacement("k", at)
+			one.Share("shared", at, false, 1, ready([]byte("x"), time.Minute), nil)
+			one.mark("k", at)
+			said := announcement("k", at)
 			two.hears(t, said)
-			if v := two.Look(t.Context(), "k", 0).Value; string(v) != value {
-				t.Fatalf("told of %s, and found %q", value, v)
+			if found := two.Look(t.Context(), "k", 0); announcement("k", found.Created) != said {
+				t.Fatalf("told of %s, and found one of %v", said, found.Created)
 			}
 			one.hears(t, said)
 		}
@@ -165,13 +164,13 @@ func TestReplacementsAreHeardOnceTheyAreThere(t *testing.T) {
 func TestForeignMessagesAreCountedAndIgnored(t *testing.T) {
 	server := redistest.Start(t)
 	tier := listen(t, server.URL())
-	for i, message := range []string{"hello", `"replaced "`, `"replaced x k"`, `"\x00\xff"`} {
+	for i, message := range []string{"hello", `"replaced "`, `"replaced 1 k"`, `"\x00\xff"`} {
 		server.Must("PUBLISH sundry:announcements:0 " + message)
 		waittest.Until(t, message, func() bool { return tier.counted("invalid") == float64(i+1) })
 	}
 	at := time.UnixMilli(1_764_000_000_123)
-	server.Must(fmt.Sprintf(`PUBLISH sundry:announcements:0 "replaced %d k"`, at.UnixMilli()))
-	tier.hears(t, replacement("k", at))
+	server.Must(fmt.Sprintf(`PUBLISH sundry:announcements:0 "replaced +%d k"`, at.UnixMilli()))
+	tier.hears(t, announcement("k", at))
 }
 
 // TestListeningSurvivesAnOutage, and says that it does not hear meanwhile.
@@ -189,8 +188,8 @@ func TestListeningSurvivesAnOutage(t *testing.T) {
 		missed := two.missed.Load()
 		blow()
 		waittest.Until(t, "the announcements", func() bool {
-			one.replace(fmt.Sprint("k", i), []byte("v"), time.Minute, nextDate())
-			return slices.ContainsFunc(two.heard(), func(said string) bool { return strings.HasPrefix(said, fmt.Sprint("replaced k", i)) })
+			one.mark(fmt.Sprint("k", i), nextDate())
+			return slices.ContainsFunc(two.heard(), func(said string) bool { return strings.HasPrefix(said, fmt.Sprint("marked k", i)) })
 		})
 		if n := int64(i + 2); !two.listening() || two.missed.Load() < n || two.deaf.Load() < n {
 			t.Errorf("it says that it heard %d times, and not %d times", two.missed.Load(), two.deaf.Load())
@@ -221,11 +220,11 @@ func TestWithoutTheRightToPublish(t *testing.T) {
 	two := listen(t, server.URL())
 	one := &ear{Tier: open(t, "redis://quiet:s3cret@"+server.Addr+"/0", unhurried)}
 	_, release := one.Lease(t.Context(), "k", time.Minute)
-	one.replace("k", []byte("v"), time.Minute, time.UnixMilli(1))
+	one.mark("k", time.UnixMilli(1))
 	release()
-	waittest.Until(t, "the value and the release", func() bool {
+	waittest.Until(t, "the mark and the release", func() bool {
 		f := two.Look(t.Context(), "k", 0)
-		return string(f.Value) == "v" && !f.Leased
+		return string(f.Value) == "g" && !f.Leased
 	})
 	waittest.Until(t, "the count", func() bool { return one.counted("failed") == 1 })
 	if said := two.heard(); len(said) != 0 {

@@ -86,9 +86,6 @@ type Tier struct {
 	writes           *breaker
 	queue            *queue
 	clock            clock
-	superseder       atomic.Pointer[func(key string, created time.Time)] // who listens; nil: nobody
-	markListener     atomic.Pointer[func(key string, at time.Time)]      // see OnMark; nil means none
-	losses           losses
 	metrics          *tierMetrics
 	log              *slog.Logger
 	workers          sync.WaitGroup

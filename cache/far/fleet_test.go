@@ -51,9 +51,9 @@ func runAll(t *testing.T, url string) {
 		key := fmt.Sprint("key", i)
 		_, release := tier.Lease(t.Context(), key, time.Minute)
 		at := time.Unix(60, 0) // nothing is there
-		tier.replace(key, []byte("fourth"), time.Minute, at)
+		tier.mark(key, at)
 		release()
-		other.hears(t, replacement(key, at))
+		other.hears(t, announcement(key, at))
 	}
 }
 

@@ -106,7 +106,7 @@ func TestDamageIsAMissAndCounted(t *testing.T) {
 func TestWhatRedisDatesAnewCanBeRead(t *testing.T) {
 	server := miniredis.RunT(t)
 	tier := open(t, "redis://"+server.Addr(), patient)
-	tier.replace("k", []byte("value"), time.Minute, time.Now().Add(time.Hour))
+	tier.Set("k", time.Now().Add(time.Hour), false, 5, ready([]byte("value"), time.Minute))
 	waittest.Until(t, "the write", empty(tier))
 	if f := tier.Look(t.Context(), "k", 0); string(f.Value) != "value" || f.Created.After(time.Now().Add(time.Second)) {
 		t.Errorf("%+v", f)

@@ -40,8 +40,6 @@ func (t *Tier) add(key string, value []byte, ttl time.Duration) {
 	t.Set(key, nextDate(), true, len(value), ready(value, ttl))
 }
 
-func (t *Tier) replace(key string, value []byte, ttl time.Duration, created time.Time) {
-	t.Share(key, created, false, len(value), ready(value, ttl), nil)
-}
+func (t *Tier) mark(key string, at time.Time) { t.Mark(key, at, []byte("g"), time.Minute, true) }
 
 func (t *Tier) del(key string) { t.Delete(key, nextDate()) }

@@ -12,9 +12,6 @@ import (
 // outcome of a write.
 type outcome struct {
 	err error
-	// newer is when the entry was created that Redis has kept in place of ours, by this
-	// machine's clock; zero: ours was written.
-	newer time.Time
 	// marked is the time of the key's mark, by this machine's clock; zero means none.
 	marked time.Time
 	// leased: the lease that was to be released along is still there.
@@ -133,7 +130,7 @@ func (t *Tier) command(ctx context.Context, p redis.Pipeliner, j *job, whole boo
 		return eval(ctx, p, keys, opRelease, j.token)
 	}
 	name := ""
-	if j.announced && announceable(j.cacheKey) {
+	if j.kind == marking && announceable(j.cacheKey) {
 		name = j.cacheKey
 	}
 	op := opWrite
@@ -170,14 +167,13 @@ func (t *Tier) outcomeOf(reply redis.Cmder, begun, ended time.Time) outcome {
 
 // scriptOutcome reads what the script has returned.
 func (t *Tier) scriptOutcome(reply []any, begun, ended time.Time) outcome {
-	if len(reply) < 3 {
+	if len(reply) < 2 {
 		return outcome{err: errReply}
 	}
-	newer, _ := reply[0].(int64)
-	now, _ := reply[1].(int64)
+	now, _ := reply[0].(int64)
 	t.clock.learn(time.UnixMilli(now), begun, ended)
 	o := outcome{}
-	for _, announced := range reply[2:min(len(reply), 4)] {
+	for _, announced := range reply[1:min(len(reply), 3)] {
 		switch announced {
 		case int64(1):
 			t.metrics.announced("sent")
@@ -187,11 +183,8 @@ func (t *Tier) scriptOutcome(reply []any, begun, ended time.Time) outcome {
 			o.leased = true
 		}
 	}
-	if newer > 0 {
-		o.newer = t.clock.local(time.UnixMilli(newer))
-	}
-	if len(reply) > 4 {
-		if at, _ := reply[4].(int64); at > 0 {
+	if len(reply) > 3 {
+		if at, _ := reply[3].(int64); at > 0 {
 			o.marked = t.clock.local(time.UnixMilli(at))
 		}
 	}

@@ -36,7 +36,6 @@ type job struct {
 	created     time.Time // of the entry; of a deletion, up to when
 	replaceable bool
 	lasting     bool               // a mark is stored for ttl even if the key had no value
-	announced   bool               // once it is written
 	purged      func(at time.Time) // is called with the time of the key's mark; nil means that it is not needed
 	token       string
 	// release is that of the key's lease, which goes along with the write of an entry.

@@ -24,18 +24,16 @@ const markSize = "33"
 // compare and write at once. It is one script for all, so that one round trip more is enough
 // for a Redis that does not know it.
 //
-//	write KEY value ttl channel name → when the newer entry was created that stays; 0: none
-//	write index, with the same                → the same; where no mark is known, everything from before is taken to be marked
-//	mark, with the same                       → the same; where nothing was there but a mark, it is forgotten sooner
-//	lasting mark, with the same               → the same
-//	delete KEY created                        → 0; deletes an entry created then or before
-//	release KEY token                         → 0; deletes the lease if it has the token
+//	write KEY value ttl channel name
+//	write index, with the same       where no mark is known, everything from before is taken to be marked
+//	mark, with the same              where nothing was there but a mark, it is forgotten sooner
+//	lasting mark, with the same
+//	delete KEY created               deletes an entry created then or before
+//	release KEY token                deletes the lease if it has the token
 //
-// Behind that each returns the time of Redis, and whether something was announced (1),
-// could not be (2) or did not have to be (0). Times are in Unix milliseconds. A write may
-// have the release of the key's lease along, with LEASE and token: then a fourth
-// value of 3 says that it is still there. The fifth value of
-// a write or a mark is the time of the last mark of the key; 0: none is known.
+// Each returns the time of Redis, and whether something was announced (1), could not be (2) or did not have to be (0). Times are in Unix
+// milliseconds. A write may have the release of the key's lease along, with LEASE and token: then a third value of 3 says that it is still
+// there. The fourth value of a write or a mark is the time of the last mark of the key; 0: none is known.
 //
 // Whoever writes in the place of a mark may not know of it, and have older values of the key.
 // So the time of a mark stays in what takes its place, and comes into a newer value that was
@@ -45,7 +43,7 @@ const markSize = "33"
 // An entry is written in the place of one created before it, a mark also in that of one created
 // at the same time; a replaceable one never in the place of a lasting one, a lasting one always
 // in that of a replaceable one. An entry from the future, by a clock that is ahead, is dated now,
-// so that it keeps no newer one out: see head.go. What has a name is announced. That it may not publish does not stop it.
+// so that it keeps no newer one out: see head.go. A mark with a name is announced. That it may not publish does not stop it.
 var writeScript = redis.NewScript(`
 local key, op = KEYS[1], ARGV[1]
 local t = redis.call("time")
@@ -63,7 +61,7 @@ local function release(lease, token)
 end
 if op == "` + opRelease + `" then
 	local _, refused = release(key, ARGV[2])
-	return refused or {0, now, 0}
+	return refused or {now, 0}
 end
 local latest = now + 1000
 local head = redis.pcall("getrange", key, 0, 48)
@@ -83,26 +81,25 @@ local function telling(value, at, rest)
 end
 if op == "` + opDelete + `" then
 	if there <= tonumber(ARGV[2]) then redis.call("del", key) end
-	return {0, now, 0}
+	return {now, 0}
 end
 local value, kind, created = ARGV[2], string.sub(ARGV[2], 1, 1), tonumber(string.sub(ARGV[2], 2, 15))
 if created > latest then
 	created = now
 	value = kind .. string.format("%014.0f", now) .. "` + string(redated) + `" .. string.sub(value, 2)
 end
-local result, mark = {0, now, 0, 0, 0}, op ~= "` + opWrite + `" and op ~= "` + opIndex + `"
+local result, mark = {now, 0, 0, 0}, op ~= "` + opWrite + `" and op ~= "` + opIndex + `"
 local function tell()
-	if ARGV[5] == "" then return 0 end
-	return announce(ARGV[4], "` + replacedKind + `" .. (mark and "` + markSign + `" or "") .. string.format("%.0f", created) .. " " .. ARGV[5])
+	if not mark or ARGV[5] == "" then return 0 end
+	return announce(ARGV[4], "` + announcedMark + `" .. string.format("%.0f", created) .. " " .. ARGV[5])
 end
 local older = created < there or created == there and not (mark and marked < there)
 if lasting and kind ~= "=" or lasting == (kind == "=") and older then
-	result[1] = there
 	if mark and marked < created then
 		local whole, ttl = redis.call("get", key), redis.call("pttl", key)
 		redis.call("set", key, telling(whole, created, marked > 0 and 31 or 16), "px", ttl > 0 and ttl or ARGV[3])
 		marked = created
-		result[3] = tell()
+		result[2] = tell()
 	end
 else
 	local ttl = ARGV[3]
@@ -112,10 +109,10 @@ else
 	if op == "` + opIndex + `" and marked == 0 then marked = created - ` + markOfNothing + ` end
 	if mark then marked = created elseif marked > 0 then value = telling(value, marked, 16) end
 	redis.call("set", key, value, "px", ttl)
-	result[3] = tell()
+	result[2] = tell()
 end
-result[5] = marked
-if KEYS[2] then result[4] = release(KEYS[2], ARGV[6]) end
+result[4] = marked
+if KEYS[2] then result[3] = release(KEYS[2], ARGV[6]) end
 return result`)
 
 // What leaseScript says of a lease.

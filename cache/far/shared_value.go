@@ -32,8 +32,7 @@ func (t *Tier) SharedValue(name string) *SharedValue {
 const sharedValueTime = 2 * time.Second
 
 // ClockOffset is by how much the clock of Redis is ahead of this machine's. It is what the tier
-// dates entries by: so a purge and an entry are in the same order on all instances. It also
-// reports what Redis has lost: see OnLoss. ErrNoClock means that Redis refuses to tell its time.
+// dates entries by: so a purge and an entry are in the same order on all instances. ErrNoClock means that Redis refuses to tell its time.
 func (v *SharedValue) ClockOffset(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
@@ -43,7 +42,6 @@ func (v *SharedValue) ClockOffset(ctx context.Context) (time.Duration, error) {
 		}
 		return 0, err
 	}
-	v.findLosses(ctx)
 	return v.tier.clock.off(), nil
 }
 

@@ -248,13 +248,12 @@ func (t *Tier) Set(key string, created time.Time, replaceable bool, size int, ma
 	t.push("", &job{kind: writing, cacheKey: key, created: created, replaceable: replaceable, size: size, make: make})
 }
 
-// Share is Set of a value that all instances are told of once it is written: see Listen, also for when Redis has a newer one. If purged is not nil, the value is an index of others, under keys that it tells of:
-// when Redis has replied, purged is called with the time of the last mark of the key, of which Redis knows by the mark itself or by what
-// has taken its place. What is older is invalid, also under those keys. If no mark is known, that is all from longer before than a mark
-// of nothing lives. purged must not block.
+// Share is Set, with purged: nil, or the value is an index of others, under keys that it tells of. When Redis has replied, purged is called
+// with the time of the last mark of the key, of which Redis knows by the mark itself or by what has taken its place. What is older is
+// invalid, also under those keys. If no mark is known, that is all from longer before than a mark of nothing lives. purged must not block.
 func (t *Tier) Share(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration), purged func(at time.Time)) {
 	t.push("", &job{
-		kind: writing, cacheKey: key, created: created, replaceable: replaceable, announced: true,
+		kind: writing, cacheKey: key, created: created, replaceable: replaceable,
 		size: size, make: make, purged: purged,
 	})
 }
@@ -273,10 +272,10 @@ func (t *Tier) Delete(key string, created time.Time) {
 }
 
 // Mark is Set for a value of one byte that takes the place of all that was created at that time or before, and is retried until it
-// succeeds. If there is a newer value, that tells of the mark from then on. Other instances are notified. Redis stores it for ttl if lasting is set or the key had a value, and otherwise only as long as
-// a fill may take.
+// succeeds. If there is a newer value, that tells of the mark from then on. All instances are notified: see Listen. Redis stores it for ttl
+// if lasting is set or the key had a value, and otherwise only as long as a fill may take.
 func (t *Tier) Mark(key string, created time.Time, value []byte, ttl time.Duration, lasting bool) {
-	t.push("", &job{kind: marking, lasting: lasting, cacheKey: key, created: created, announced: true, size: 2 * len(key), make: func() ([]byte, time.Duration) { return value, ttl }})
+	t.push("", &job{kind: marking, lasting: lasting, cacheKey: key, created: created, size: 2 * len(key), make: func() ([]byte, time.Duration) { return value, ttl }})
 }
 
 // push queues a write.
@@ -284,6 +283,5 @@ func (t *Tier) push(prefix string, j *job) {
 	j.key, j.at = t.name(prefix, j.cacheKey), time.Now()
 	if n := t.queue.push(j); n > 0 {
 		t.metrics.dropped.Add(float64(n))
-		t.losses.overflow()
 	}
 }

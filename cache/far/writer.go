@@ -193,7 +193,6 @@ func (w *writer) ended(j *job, o outcome) bool {
 	case isReply(o.err) && j.deletion():
 		w.retryLater(j, 2*w.backoff)
 	case isReply(o.err) && !notYet(o.err), errors.Is(o.err, errPaused), !j.deletion() && j.failures >= maxAlone:
-		w.tier.losses.add(j)
 		w.tier.queue.done(w.shard, j)
 	default:
 		if !rejected(o.err) && !j.deletion() {
@@ -242,12 +241,6 @@ func (w *writer) succeeded(j *job, o outcome) {
 		w.tier.cfg.Panics.Func(panics.FarWrite, func() { j.purged(o.marked) })()
 	}
 	w.tier.queue.done(w.shard, j)
-	if !o.newer.IsZero() && j.announced {
-		if o.newer.UnixMilli() == j.created.UnixMilli() {
-			o.newer = o.newer.Add(time.Millisecond) // or this instance's own would be no older
-		}
-		w.tier.cfg.Panics.Func(panics.FarWrite, func() { w.tier.superseded(j.cacheKey, o.newer) })()
-	}
 }
 
 // retryLater retries a deletion after the pause at the latest.
@@ -283,7 +276,6 @@ func (w *writer) sendAgain(jobs []*job, others bool) {
 func (w *writer) drop(jobs ...*job) {
 	for _, j := range jobs {
 		w.tier.metrics.dropped.Inc()
-		w.tier.losses.add(j)
 		w.tier.queue.done(w.shard, j)
 		if j.release != nil {
 			w.drop(j.release)

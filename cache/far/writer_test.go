@@ -294,15 +294,13 @@ func TestAWriteThatReleasesALease(t *testing.T) {
 		forbid        string
 		stored        bool // ours
 		left          bool // the lease
-		newer         bool // what was there
 		failed        bool
-		announced     float64
 	}{
 		"ours":                  {lease: "token", stored: true},
 		"another's":             {lease: "other", stored: true, left: true},
 		"none":                  {stored: true},
-		"beside an older entry": {before: "=00000000000001v", lease: "token", stored: true, announced: 1},
-		"beside a newer entry":  {before: fmt.Sprintf("=%014dv", time.Now().UnixMilli()), lease: "token", newer: true},
+		"beside an older entry": {before: "=00000000000001v", lease: "token", stored: true},
+		"beside a newer entry":  {before: fmt.Sprintf("=%014dv", time.Now().UnixMilli()), lease: "token"},
 		"not to be deleted":     {lease: "token", forbid: "-del", stored: true, left: true},
 		"not to be written":     {lease: "token", forbid: "-set", left: true, failed: true},
 	} {
@@ -316,16 +314,14 @@ func TestAWriteThatReleasesALease(t *testing.T) {
 		if c.forbid != "" {
 			server.Must("ACL SETUSER default " + c.forbid)
 		}
-		sent := func() float64 { return testutil.ToFloat64(tier.metrics.announcements.WithLabelValues("sent")) }
-		before := sent()
-		j := &job{kind: writing, cacheKey: "k", key: tier.name("", "k"), created: nextDate(), ttl: time.Minute, value: []byte("=00000000000002value"), announced: c.announced > 0}
+		j := &job{kind: writing, cacheKey: "k", key: tier.name("", "k"), created: nextDate(), ttl: time.Minute, value: []byte("=00000000000002value")}
 		j.release = &job{kind: releasing, cacheKey: "k", key: tier.name(leasePrefix, "k"), token: "token"}
 		o := tier.carryOut([]*job{j})[0]
 		server.Must("ACL SETUSER default +set +del")
 		stored := strings.Contains(server.Must("GET sundry:k"), "value")
 		left := strings.Contains(server.Must("EXISTS sundry:lease:k"), "1")
-		if stored != c.stored || left != c.left || o.newer.IsZero() == c.newer || (o.err != nil) != c.failed || o.leased != (c.forbid == "-del") || sent()-before != c.announced {
-			t.Errorf("%s: stored %v, lease left %v, %v announced, %+v", name, stored, left, sent()-before, o)
+		if stored != c.stored || left != c.left || (o.err != nil) != c.failed || o.leased != (c.forbid == "-del") {
+			t.Errorf("%s: stored %v, lease left %v, %+v", name, stored, left, o)
 		}
 	}
 }

@@ -22,11 +22,11 @@ import (
 type Far interface {
 	// Look reads a value within a small time budget. No lease is asked for.
 	Look(ctx context.Context, key string, lease time.Duration) entry.Found
-	// Share writes a value created then, unless there is a newer one, and tells all instances of it: see Replaced. It never
-	// blocks. make is called when it is written; 0: it is not. If purged is not nil, the value is that of a URI:
-	// purged is called with the time of the last mark of the key, until which values are invalid, also those of its variants.
+	// Share writes a value created then, unless there is a newer one. It never blocks. make is called when it is written; 0: it is not. If
+	// purged is not nil, the value is that of a URI: purged is called with the time of the last mark of the key, until which values are invalid, also those of its variants.
 	Share(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration), purged func(at time.Time))
-	// Mark is Share of a value of one byte that must arrive. Values that take its place, or are newer, tell of it: see entry.Found.
+	// Mark is Share of a value of one byte that must arrive, and notifies all instances: see Marked. Values that take its place, or are
+	// newer, tell of it: see entry.Found.
 	// Unless lasting is set, a key that had no value stores it only as long as a fill may take.
 	Mark(key string, created time.Time, value []byte, ttl time.Duration, lasting bool)
 }
@@ -161,62 +161,59 @@ func (s *Store) variantKey(key, selecting string) string {
 	return s.farKey(key) + " " + strings.TrimPrefix(digestOf(s.digestKey.Load(), "", []string{selecting}), digestMark)
 }
 
-// Find is Get, but looks for what other instances have stored where nothing here that the request selects is fresh, or where
-// it was perhaps replaced. What it finds is kept here.
+// Find is Get, but looks into Redis where nothing here that the request selects is fresh, or may be used before a look. What it finds is
+// kept here. A fresh response is confirmed behind the one that is served.
 func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *Rules, now time.Time) Variants {
 	v := s.Get(key).Of(rules)
 	if s.Far == nil {
 		return v
 	}
-	known, selected := s.knowledge(key), v.Select(request, rules.Languages)
-	if selected != nil && selected.Left(now) > 0 && !selected.doubtful(known.outage) {
-		return v
+	selected := v.Select(request, rules.Languages)
+	if selected == nil || selected.Left(now) <= 0 || s.doubts(selected) {
+		return s.lookUp(ctx, key, v, selected, request, rules, now)
 	}
+	s.confirm(key, selected, rules, now)
+	return v
+}
+
+// lookUp adds to the variants what Redis has for a request. selected is the variant that the request selects; nil means none.
+func (s *Store) lookUp(ctx context.Context, key string, v Variants, selected *Object, request *Selector, rules *Rules, now time.Time) Variants {
+	outage := s.outages.Load()
 	o, found := s.look(ctx, key, s.farKey(key), rules, now)
-	if found.Answered && found.Value == nil && s.dropSuperseded(key, v) {
-		selected = nil
-	}
 	v, answered := v.requestedAfter(found.Purged), found.Answered
 	if o != nil {
-		v = s.found(key, v, o, request, known)
+		v = s.found(key, v, o, request, outage, now)
 	}
 	if o != nil && o.selecting != "" && !request.Selects(o) {
 		var variant entry.Found
 		o, variant = s.look(ctx, key, s.variantKey(key, request.keyOf(o.Names)), rules, now)
 		if answered = variant.Answered; o != nil && o.Requested.After(found.Purged) {
-			v = s.found(key, v, o, request, known)
+			v = s.found(key, v, o, request, outage, now)
 		}
 	}
-	if answered && selected != nil && selected.Requested.After(found.Purged) {
-		s.confirm(ctx, key, selected, o, known)
+	switch {
+	case selected == nil:
+	case !answered:
+		selected.dueAgain(now)
+	case selected.Requested.After(found.Purged):
+		s.compare(ctx, key, selected, o, outage, now)
 	}
 	return s.unpurged(key, v)
 }
 
-// confirm notes that looks have found nothing newer than an object, but perhaps another one. What Redis has lost, or did not take, is
-// written again.
-func (s *Store) confirm(ctx context.Context, key string, selected, found *Object, known knowledge) {
-	if selected.doubtful(known.outage) {
-		if !s.learnGroups(ctx, key, selected) {
-			return
-		}
-		if found == nil || selected.covers(found) && selected.Requested.After(found.Requested.Add(ClockSkew)) {
-			s.share(key, selected)
-		}
-	}
-	known.note(selected)
-}
-
 // Ready returns the stored response that answers a request at now whose only fields are those by which it selects. The response is
-// fresh, complete, of a status that has a body, and certainly the newest that instances have. nil means that there is none, or
-// that selects cannot tell about one that may be it.
+// fresh, complete, and of a status that has a body. nil means that there is none, that selects cannot tell about one that may be it, or
+// that it may be used only after a look into Redis.
 func (s *Store) Ready(key string, rules *Rules, now time.Time, selects func(*Object) (yes, known bool)) *Object {
 	for _, o := range s.Get(key).Of(rules) {
 		switch yes, known := selects(o); {
 		case known && !yes:
 			continue
-		case !known || o.Part != nil || !bodyAllowed(o.Status) || o.Judge(&Directives{}, now) != Reuse || s.Far != nil && o.doubtful(s.doubt.Load()):
+		case !known || o.Part != nil || !bodyAllowed(o.Status) || o.Judge(&Directives{}, now) != Reuse || s.Far != nil && s.doubts(o):
 			return nil
+		}
+		if s.Far != nil {
+			s.confirm(key, o, rules, now)
 		}
 		return o
 	}
@@ -232,7 +229,7 @@ func (s *Store) unpurged(key string, v Variants) Variants {
 }
 
 // found keeps an object of another instance, and is the variants with it: memory may have no room for it.
-func (s *Store) found(key string, v Variants, o *Object, request *Selector, known knowledge) Variants {
+func (s *Store) found(key string, v Variants, o *Object, request *Selector, outage int64, now time.Time) Variants {
 	o.client = request.Client
 	for _, old := range v {
 		if old.covers(o) && (old.Requested.After(o.Requested.Add(ClockSkew)) || old.is(o)) {
@@ -240,7 +237,7 @@ func (s *Store) found(key string, v Variants, o *Object, request *Selector, know
 		}
 	}
 	s.put(key, o, ClockSkew)
-	known.note(o)
+	s.looked(key, o, outage, now)
 	return s.with(v, o)
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sundry/cache/entry"
+
 	"github.com/dunglas/httpsfv"
 )
 
@@ -167,14 +169,15 @@ func (s *Store) noteGroup(api, word string, number uint64, at time.Time) {
 	s.groups.add(s.groupID(api, word, number), monotonic(at))
 }
 
-// heardOfGroup records an invalidation by another instance. ok is false if the key is not that of a group or a collection.
+// heardOfGroup records an invalidation by another instance, unless it is of the future: a stranger may have sent it. ok is false if the key
+// is not that of a group or a collection.
 func (s *Store) heardOfGroup(key string, created time.Time) (ok bool) {
 	for _, word := range [...]string{groupWord, belowWord} {
 		api, text, ok := strings.Cut(key, word)
 		if !ok || strings.Contains(api, "/") {
 			continue
 		}
-		if number, err := strconv.ParseUint(text, 36, 64); err == nil && (word == belowWord || number < groupNumbers) {
+		if number, err := strconv.ParseUint(text, 36, 64); err == nil && (word == belowWord || number < groupNumbers) && time.Until(created) <= entry.Skew {
 			s.noteGroup(api, word, number, Heard(created))
 		}
 		return true

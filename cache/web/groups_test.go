@@ -194,20 +194,20 @@ func TestPurgedGroupsInAFleet(t *testing.T) {
 		later  string // what it serves then
 	}{
 		"hears": {true, func(two *Store) {
-			two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(10*time.Second))
+			two.Marked(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(10*time.Second))
 		}, ""},
 		"was out of touch":           {true, func(two *Store) { two.Missed() }, ""},
 		"starts later":               {false, func(two *Store) { two.Missed() }, ""},
 		"is out of touch":            {false, func(*Store) {}, ""},
 		"is out of touch, in memory": {true, func(*Store) {}, "body"}, // as with all that is purged of a URL
 		"hears of another group": {true, func(two *Store) {
-			two.Replaced(two.groupKey("a", groupWord, groupNumber("z")), noon.Add(10*time.Second))
+			two.Marked(two.groupKey("a", groupWord, groupNumber("z")), noon.Add(10*time.Second))
 		}, "body"},
 		"hears of another API": {true, func(two *Store) {
-			two.Replaced(two.groupKey("b", groupWord, groupNumber("x")), noon.Add(10*time.Second))
+			two.Marked(two.groupKey("b", groupWord, groupNumber("x")), noon.Add(10*time.Second))
 		}, "body"},
 		"hears of it before": {true, func(two *Store) {
-			two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(-10*time.Second))
+			two.Marked(two.groupKey("a", groupWord, groupNumber("x")), noon.Add(-10*time.Second))
 		}, "body"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +222,6 @@ func TestPurgedGroupsInAFleet(t *testing.T) {
 				t.Errorf("%q is served", got)
 			}
 			one.Put("a/1", grouped(30, `"y", "x"`))
-			two.Replaced(two.farKey("a/1"), noon.Add(30*time.Second))
 			if found(t, two, "a/1", 31) == "" {
 				t.Error("what was requested later is not shared")
 			}
@@ -296,12 +295,12 @@ func TestManyGroupsArePurged(t *testing.T) {
 func TestStrangeAnnouncementsOfGroups(t *testing.T) {
 	_, two, _ := fleetOfTwo(t)
 	for _, key := range []string{"a group ", "a group -1", "a group 5ms4", "a group zzzzzzzzzzzzzzzzz", "a group 1 2", "group 1", "a/b group 1"} {
-		two.Replaced("/web:"+key, noon)
+		two.Marked("/web:"+key, noon)
 	}
 	if n := len(two.groups.at); n != 0 {
 		t.Errorf("%d are remembered", n)
 	}
-	two.Replaced(two.groupKey("a", groupWord, groupNumber("x")), time.Now().Add(time.Hour))
+	two.Marked(two.groupKey("a", groupWord, groupNumber("x")), time.Now().Add(time.Hour))
 	if two.Put("a/1", grouped(0, `"x"`)); two.GroupsPurged("a/1", grouped(0, `"x"`)).After(time.Now()) {
 		t.Error("it is purged in the future")
 	}
@@ -332,7 +331,7 @@ func TestWhatIsBelowACollectionIsPurged(t *testing.T) {
 			path += "/"
 		}
 		if !strings.Contains(path, "?") {
-			two.Replaced(two.groupKey(api, belowWord, numberOf(path)), noon.Add(10*time.Second))
+			two.Marked(two.groupKey(api, belowWord, numberOf(path)), noon.Add(10*time.Second))
 		}
 		for _, key := range all {
 			for i, s := range []*Store{one, two} {

@@ -34,11 +34,10 @@ type Object struct {
 	// client is the one whose request stored it here.
 	client clients.ID
 	origin string // see Rules
-	// verified is the last outage of which it is known that nothing newer came in it, see Missed.
-	verified atomic.Int64
-	// told is what another instance has told of it since: 0 means nothing, doubted that there may be something newer, superseded that
-	// there is.
-	told atomic.Int32
+	// outage is the number of the last outage in which it was not marked as far as a look tells (see Missed).
+	outage atomic.Int64
+	// confirmed is the time until which it needs no confirmation, in nanoseconds of Unix.
+	confirmed atomic.Int64
 	// inGroups is the number of changes of groupPurges that are known not to concern the response.
 	inGroups atomic.Int64
 	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.

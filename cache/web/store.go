@@ -17,6 +17,7 @@ import (
 
 	"sundry/cache/clients"
 	"sundry/metrics"
+	"sundry/metrics/panics"
 )
 
 // locks guard what is read, changed and written again, by key.
@@ -31,9 +32,10 @@ type Store struct {
 	// digestKey is the key of the digests that stand for values of request fields.
 	digestKey atomic.Pointer[[KeyBytes]byte]
 
-	doubt    atomic.Int64        // how many outages there were in which replacements may have been missed
-	missedAt atomic.Int64        // when the last one ended, in Unix nanoseconds
-	replaced [locks]atomic.Int64 // how many it was told of, by key
+	outages    atomic.Int64 // number of the outages in which marks may have been missed; the start is the first
+	missedAt   atomic.Int64 // end of the last one, in Unix nanoseconds
+	confirming atomic.Int64 // number of the confirmations under way
+	background func(func()) // runs a confirmation
 
 	mu   sync.Mutex
 	uris uriPurges
@@ -80,6 +82,8 @@ type StoreConfig struct {
 	Spools *clients.Limit
 	// Private reports whether a URI holds credentials: what is stored of it is not written to a file; nil means that none does.
 	Private func(key string) bool
+	// Panics catches panics in the background; nil makes them end the process.
+	Panics *panics.Catcher
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 }
@@ -104,6 +108,8 @@ func NewStore(c StoreConfig) (*Store, error) {
 	var key [KeyBytes]byte
 	_, _ = rand.Read(key[:]) // never fails
 	s.DigestWith(key)
+	s.outages.Store(1)
+	s.background = func(confirm func()) { c.Panics.Go(panics.Fill, confirm) }
 	return s, nil
 }
 
@@ -125,7 +131,7 @@ func (s *Store) Get(key string) Variants {
 // asked for, or there is a variant of the same selection that was asked for later. It reports whether it did.
 func (s *Store) Put(key string, o *Object) bool {
 	o = o.ForAll()
-	s.missedNothing(o)
+	s.missedNothing(key, o)
 	if s.mayBePurged(key, o) || !s.put(key, o, 0) {
 		return false
 	}
@@ -222,8 +228,8 @@ func (s *Store) purgeKey(key string, p *Purge) (n int) {
 func (o *Object) staleFrom(at time.Time) *Object {
 	next := o.clone()
 	next.Lifetime = min(o.Lifetime, at.Sub(o.Born))
-	next.verified.Store(o.verified.Load())
-	next.told.Store(o.told.Load())
+	next.outage.Store(o.outage.Load())
+	next.confirmed.Store(o.confirmed.Load())
 	return next
 }
 

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -40,6 +39,7 @@ func newTestStore(t testing.TB, memory int64) *Store {
 		t.Fatal(err)
 	}
 	s.DigestWith([KeyBytes]byte{})
+	s.background = func(confirm func()) { confirm() }
 	return s
 }
 
@@ -209,37 +209,12 @@ func TestWhatAnotherInstanceRemoved(t *testing.T) {
 			}
 			remove(one)
 			one.Put("/x", variant(20, "en"))
-			two.Replaced(two.farKey("/x"), noon.Add(20*time.Second))
+			two.Marked(two.farKey("/x"), noon.Add(10*time.Second))
 			if o := find(two, "en", 30); o == nil || !o.Requested.Equal(noon.Add(20*time.Second)) {
 				t.Errorf("%+v is served", o)
 			}
 			if o := find(two, "fr", 30); o != nil {
 				t.Errorf("what was removed is served: %s", o.Body)
-			}
-		})
-	}
-}
-
-// TestWhatWasReplacedDoesNotReturn where Redis has lost what took its place, such as the mark of an unsafe request, before it was
-// looked for here.
-func TestWhatWasReplacedDoesNotReturn(t *testing.T) {
-	for name, row := range map[string]struct {
-		created time.Duration
-		want    int
-	}{
-		"by another one":     {10 * time.Second, 0},
-		"by itself, perhaps": {0, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, far := newTestStore(t, 1<<20), webtest.Far{}
-			s.Far = far
-			s.Put("/x", object(0, "old", "Cache-Control: max-age=1000"))
-			clear(far)
-			s.Replaced(s.farKey("/x"), noon.Add(row.created))
-			for range 2 {
-				if v := s.Find(t.Context(), "/x", selector("X-A: 1"), &usualRules, noon.Add(20*time.Second)); len(v) != row.want {
-					t.Errorf("%d are found, want %d", len(v), row.want)
-				}
 			}
 		})
 	}
@@ -292,50 +267,6 @@ func TestWhatIsKeptOfAnotherOrigin(t *testing.T) {
 func (o *Object) of(origin string) *Object {
 	o.origin = origin
 	return o
-}
-
-// told is what instances share, of which another one replaces something behind each of the first looks.
-type told struct {
-	webtest.Far
-	behind []func()
-	looks  int
-}
-
-// Look implements Far.
-func (f *told) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
-	found := f.Far.Look(ctx, key, lease)
-	if f.looks++; f.looks <= len(f.behind) {
-		f.behind[f.looks-1]()
-	}
-	return found
-}
-
-// TestReplacedBehindALook is looked for again, be it that the look has found something or not.
-func TestReplacedBehindALook(t *testing.T) {
-	for name, here := range map[string]bool{"nothing newer was found": true, "one was found": false} {
-		t.Run(name, func(t *testing.T) {
-			one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), &told{Far: webtest.Far{}}
-			one.Far, two.Far = far.Far, far
-			one.Put("/x", object(0, "old"))
-			if here {
-				two.Find(t.Context(), "/x", selector("X-A: 1"), &usualRules, noon)
-				two.Missed()
-				far.looks = 0
-			}
-			far.behind = []func(){func() {
-				one.Put("/x", object(10, "new"))
-				two.Replaced(two.farKey("/x"), noon.Add(10*time.Second))
-			}}
-			for _, want := range []string{"old", "new", "new"} {
-				if v := two.Find(t.Context(), "/x", selector("X-A: 1"), &usualRules, noon.Add(20*time.Second)); len(v) != 1 || string(v[0].Body) != want {
-					t.Errorf("%s, expected %s", v[0].Body, want)
-				}
-			}
-			if far.looks != 2 {
-				t.Errorf("%d looks", far.looks)
-			}
-		})
-	}
 }
 
 // TestOfALongURINobodyTells, so each time it is looked whether it was replaced.

@@ -65,7 +65,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepStatus)) // early: the page shows what was before
 	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.readSnapshot))
 	if s.far != nil {
-		loops.Go(s.panics.Loop(lives, panics.FarListen, func(ctx context.Context) { s.far.Listen(ctx, s.store.Replaced, s.hears) }))
+		loops.Go(s.panics.Loop(lives, panics.FarListen, func(ctx context.Context) { s.far.Listen(ctx, s.store.Marked, s.hears) }))
 	}
 	s.startMarks(ctx, &loops)
 	s.readSeen()

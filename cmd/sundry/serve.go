@@ -186,10 +186,6 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.store, err = s.newStore(kept, reg); err != nil {
 		return err
 	}
-	if s.far != nil {
-		s.far.OnMark(s.store.Marked)
-		s.far.OnLoss(s.store.Lost)
-	}
 	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}

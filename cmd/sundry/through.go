@@ -96,7 +96,7 @@ func (s *server) shareMemory() (near, store int64) {
 }
 
 func (s *server) newStore(memory int64, reg prometheus.Registerer) (*web.Store, error) {
-	c := web.StoreConfig{Memory: memory, Variants: storeVariants, Name: "/web", Spools: web.NewSpoolMemory(int64(s.config.ReplyMemory)), Registerer: reg} // no endpoint has a slash in its name
+	c := web.StoreConfig{Memory: memory, Variants: storeVariants, Name: "/web", Spools: web.NewSpoolMemory(int64(s.config.ReplyMemory)), Panics: s.panics, Registerer: reg} // no endpoint has a slash in its name
 	c.Private = func(key string) bool { return redact.Query(key) != key }
 	if s.far != nil {
 		c.Far = inSyncOnly{s.far, s.inSync}

@@ -245,11 +245,8 @@ func (f *fleet) checkOldest(r *rule, q *request) {
 }
 
 // confirmed reports whether an instance has compared its copy with Redis between a time and a request: it has served it since, when it was
-// no longer confirmed for that time. Copies of APIs are compared before they are served.
+// no longer confirmed for that time.
 func (f *fleet) confirmed(q *request, since time.Time) bool {
-	if !isEndpoint(q.target) {
-		return true
-	}
 	return slices.ContainsFunc(f.requests, func(used *request) bool {
 		return used.instance == q.instance && used.start == q.start && used.target == q.target &&
 			used.sent.After(since.Add(confirmEvery)) && used.received.Add(time.Second/2).Before(q.sent)

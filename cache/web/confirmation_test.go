@@ -1,0 +1,149 @@
+package web
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/web/webtest"
+)
+
+// countedFar counts the looks, and answers none of them while silent is set.
+type countedFar struct {
+	webtest.Far
+	looks  int
+	silent bool
+}
+
+// Look implements Far.
+func (f *countedFar) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
+	f.looks++
+	if f.silent {
+		return entry.Found{}
+	}
+	return f.Far.Look(ctx, key, lease)
+}
+
+// confirmed is an instance with a fresh response of /x that was requested at noon, and what it shares with another one.
+type confirmed struct {
+	one, two *Store
+	far      *countedFar
+}
+
+// uses are the ways of a request to a fresh response. They return the body that is served, so many milliseconds after noon.
+func (c *confirmed) uses(t *testing.T) map[string]func(ms int) string {
+	t.Helper()
+	return map[string]func(ms int) string{
+		"Find": func(ms int) string {
+			request := selector("X-A: 1")
+			if o := c.two.Find(t.Context(), "/x", request, &usualRules, noon.Add(time.Duration(ms)*time.Millisecond)).Select(request, false); o != nil {
+				return string(o.Body)
+			}
+			return ""
+		},
+		"Ready": func(ms int) string {
+			yes := func(*Object) (yes, known bool) { return true, true }
+			if o := c.two.Ready("/x", &usualRules, noon.Add(time.Duration(ms)*time.Millisecond), yes); o != nil {
+				return string(o.Body)
+			}
+			return ""
+		},
+	}
+}
+
+// TestServedResponsesAreConfirmed: behind the response, Redis is looked into, once in confirmEvery.
+func TestServedResponsesAreConfirmed(t *testing.T) {
+	for name, row := range map[string]struct {
+		happens func(c *confirmed)
+		then    string // is served 1 ms after the confirmation
+		looks   int    // of each
+		shared  string // what Redis has then
+	}{
+		"nothing":             {func(*confirmed) {}, "old", 1, "old"},
+		"a newer one":         {func(c *confirmed) { c.one.Put("/x", object(3, "new")) }, "new", 1, "new"},
+		"Redis lost it":       {func(c *confirmed) { clear(c.far.Far) }, "old", 1, "old"},
+		"an older one":        {func(c *confirmed) { clear(c.far.Far); c.one.share("/x", object(-9, "older")) }, "old", 1, "old"},
+		"a mark":              {func(c *confirmed) { c.one.Purge(Purge{Key: "/x", At: noon.Add(time.Second)}) }, "", 1, "\x02"},
+		"no answer":           {func(c *confirmed) { c.far.silent = true }, "old", 1, "old"},
+		"what cannot be read": {func(c *confirmed) { c.far.Far[c.two.farKey("/x")] = entry.Found{Value: []byte("??"), Created: noon} }, "old", 1, "??"},
+		"many at once":        {func(c *confirmed) { c.two.confirming.Store(mostConfirming) }, "old", 0, "old"},
+	} {
+		for use := range (&confirmed{}).uses(t) {
+			t.Run(name+", "+use, func(t *testing.T) {
+				c := &confirmed{one: newTestStore(t, 1<<20), two: newTestStore(t, 1<<20), far: &countedFar{Far: webtest.Far{}}}
+				c.one.Far, c.two.Far = c.far.Far, c.far
+				c.two.Put("/x", object(0, "old"))
+				row.happens(c)
+				serve := c.uses(t)[use]
+				for _, ms := range []int{100, 4999, 5000} {
+					if got := serve(ms); got != "old" {
+						t.Errorf("%q is served after %d ms", got, ms)
+					}
+				}
+				looks := c.far.looks
+				if got := serve(5001); looks != row.looks || got != row.then {
+					t.Errorf("%q is served after %d looks, want %q after %d", got, looks, row.then, row.looks)
+				}
+				if got := string(c.far.Far[c.two.farKey("/x")].Value); !bytesEnd(got, row.shared) {
+					t.Errorf("Redis has %q, want %q", got, row.shared)
+				}
+			})
+		}
+	}
+}
+
+func bytesEnd(value, body string) bool {
+	return len(value) >= len(body) && value[len(value)-len(body):] == body
+}
+
+// TestConfirmationsThatCameToNothing are repeated after confirmAgain.
+func TestConfirmationsThatCameToNothing(t *testing.T) {
+	c := &confirmed{two: newTestStore(t, 1<<20), far: &countedFar{Far: webtest.Far{}, silent: true}}
+	c.two.Far = c.far
+	c.two.Put("/x", object(0, "old"))
+	for i, ms := range []int{5000, 5999, 6000, 6999, 7000} {
+		c.uses(t)["Ready"](ms)
+		if want := 1 + i/2; c.far.looks != want {
+			t.Errorf("%d looks after %d ms, want %d", c.far.looks, ms, want)
+		}
+	}
+}
+
+// TestWhatNeedsNoConfirmation: what is too large for Redis, and what another request has just had confirmed, also after the clock was set
+// back.
+func TestWhatNeedsNoConfirmation(t *testing.T) {
+	c := &confirmed{two: newTestStore(t, 64<<20), far: &countedFar{Far: webtest.Far{}}}
+	c.two.Far = c.far
+	large := object(0, "")
+	large.Body = make([]byte, mostFar+1)
+	c.two.Put("/x", large)
+	if c.uses(t)["Ready"](9000); c.far.looks != 0 {
+		t.Errorf("%d looks for what Redis never has", c.far.looks)
+	}
+	var o Object
+	for _, row := range []struct {
+		seconds int
+		want    bool
+	}{{0, true}, {1, false}, {5, true}, {9, false}, {-60, true}, {-59, false}, {-55, true}} {
+		if got := o.isDue(noon.Add(time.Duration(row.seconds) * time.Second)); got != row.want {
+			t.Errorf("after %d s: %v", row.seconds, got)
+		}
+	}
+}
+
+// TestAVariantIsConfirmed by its own value, where that of the URI is of another variant.
+func TestAVariantIsConfirmed(t *testing.T) {
+	one, two, far := newTestStore(t, 1<<20), newTestStore(t, 1<<20), webtest.Far{}
+	one.Far, two.Far = far, far
+	two.Put("/x", variant(0, "fr"))
+	one.Put("/x", variant(2, "fr"))
+	one.Put("/x", variant(3, "en"))
+	find := func(seconds int) time.Time {
+		request := selector("X-A: fr")
+		return two.Find(t.Context(), "/x", request, &usualRules, noon.Add(time.Duration(seconds)*time.Second)).Select(request, false).Requested
+	}
+	if first, then := find(6), find(7); !first.Equal(noon) || !then.Equal(noon.Add(2*time.Second)) {
+		t.Errorf("%v, then %v", first, then)
+	}
+}
