@@ -32,6 +32,7 @@ import (
 const (
 	dateSize    = 1 + 14
 	sumSize     = 1 + 16
+	longestHead = 3*dateSize + sumSize
 	lasting     = '='
 	replaceable = '~'
 	redated     = '<'

@@ -55,6 +55,29 @@ func (t *Tier) find(ctx context.Context, l *lookup) entry.Found {
 	return found
 }
 
+// Version returns a text that is another one as soon as one of these keys has another value, or another mark. ok is false if Redis does not
+// answer within the budget.
+func (t *Tier) Version(ctx context.Context, keys ...string) (version string, ok bool) {
+	heads := make([]*redis.StringCmd, len(keys))
+	err := t.reads.call(func() error {
+		call, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
+		defer cancel()
+		p := t.client.Pipeline()
+		for i, key := range keys {
+			heads[i] = p.GetRange(call, t.name("", key), 0, longestHead-1)
+		}
+		_, err := p.Exec(call)
+		return markCanceled(ctx, ignoreMissing(err))
+	})
+	if err != nil {
+		return "", false
+	}
+	for _, head := range heads {
+		version += head.Val() + "\n"
+	}
+	return version, true
+}
+
 // errNotSent: the round trip ended in a panic.
 var errNotSent = errors.New("the round trip was not made")
 

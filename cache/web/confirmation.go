@@ -71,21 +71,43 @@ func (s *Store) confirm(key string, o *Object, rules *Rules, now time.Time) {
 	}
 	s.background(func() {
 		defer s.confirming.Add(-1)
-		s.lookUp(context.Background(), key, s.Get(key).Of(rules), o, s.selectorOf(o, rules), rules, now)
+		s.lookBehind(context.Background(), key, o, rules, now)
 	})
 }
 
-// compare notes that looks have found nothing newer than a response, but perhaps another one; nil means nothing. What Redis has lost, or did
-// not take, is written again.
-func (s *Store) compare(ctx context.Context, key string, selected, found *Object, outage int64, now time.Time) {
-	if s.doubts(selected) && !s.learnGroups(ctx, key, selected) {
+// lookBehind looks into Redis for a response that was served, if Redis has another version than at the last such look. A version is some
+// bytes long, where a response may have a megabyte.
+func (s *Store) lookBehind(ctx context.Context, key string, o *Object, rules *Rules, now time.Time) {
+	keys := []string{s.farKey(key)}
+	if o.selecting != "" {
+		keys = append(keys, s.variantKey(key, o.selecting))
+	}
+	version, ok := s.Far.Version(ctx, keys...)
+	if !ok {
+		o.dueAgain(now)
 		return
+	}
+	if seen := o.version.Load(); seen != nil && *seen == version {
+		return
+	}
+	o.version.Store(nil)
+	if _, there := s.lookUp(ctx, key, s.Get(key).Of(rules), o, s.selectorOf(o, rules), rules, now); there {
+		o.version.Store(&version)
+	}
+}
+
+// compare notes that looks have found nothing newer than a response, but perhaps another one; nil means nothing. What Redis has lost, or did
+// not take, is written again. there is false if it is, or if the groups of the response could not be looked up.
+func (s *Store) compare(ctx context.Context, key string, selected, found *Object, outage int64, now time.Time) (there bool) {
+	if s.doubts(selected) && !s.learnGroups(ctx, key, selected) {
+		return false
 	}
 	lacks := found == nil || selected.covers(found) && selected.Requested.After(found.Requested.Add(ClockSkew))
 	if lacks && selected.Left(now) > 0 {
 		s.share(key, selected)
 	}
 	s.looked(key, selected, outage, now)
+	return !lacks
 }
 
 // selectorOf returns a selector like that of the request for which a response was sent.

@@ -9,11 +9,18 @@ import (
 	"sundry/cache/web/webtest"
 )
 
-// countedFar counts the looks, and answers none of them while silent is set.
+// countedFar counts the looks. It answers none of them while silent is set, and takes no writes while full is.
 type countedFar struct {
 	webtest.Far
-	looks  int
-	silent bool
+	looks        int
+	silent, full bool
+}
+
+// Share implements Far.
+func (f *countedFar) Share(key string, created time.Time, replaceable bool, size int, value func() ([]byte, time.Duration), purged func(time.Time)) {
+	if !f.full {
+		f.Far.Share(key, created, replaceable, size, value, purged)
+	}
 }
 
 // Look implements Far.
@@ -95,6 +102,34 @@ func TestServedResponsesAreConfirmed(t *testing.T) {
 
 func bytesEnd(value, body string) bool {
 	return len(value) >= len(body) && value[len(value)-len(body):] == body
+}
+
+// TestOfWhatIsUnchangedOnlyTheVersionIsRead at each further confirmation: nothing is looked up until it changes. What Redis does not take is
+// written again each time.
+func TestOfWhatIsUnchangedOnlyTheVersionIsRead(t *testing.T) {
+	c := &confirmed{one: newTestStore(t, 1<<20), two: newTestStore(t, 1<<20), far: &countedFar{Far: webtest.Far{}}}
+	c.one.Far, c.two.Far = c.far.Far, c.far
+	c.two.Put("/x", object(0, "old"))
+	serve := c.uses(t)["Ready"]
+	for i, row := range []struct {
+		before func()
+		looks  int
+		served string
+	}{
+		{nil, 1, "old"}, {nil, 1, "old"}, {nil, 1, "old"},
+		{func() { c.one.Put("/x", object(16, "new")) }, 2, "old"},
+		{nil, 3, "new"}, {nil, 3, "new"},
+		{func() { clear(c.far.Far); c.far.full = true }, 4, "new"},
+		{nil, 5, "new"}, {func() { c.far.full = false }, 6, "new"},
+		{nil, 7, "new"}, {nil, 7, "new"},
+	} {
+		if row.before != nil {
+			row.before()
+		}
+		if got := serve(5000 * (i + 1)); got != row.served || c.far.looks != row.looks {
+			t.Errorf("use %d: %q after %d looks, want %q after %d", i, got, c.far.looks, row.served, row.looks)
+		}
+	}
 }
 
 // TestConfirmationsThatCameToNothing are repeated after confirmAgain.

@@ -22,6 +22,9 @@ import (
 type Far interface {
 	// Look reads a value within a small time budget. No lease is asked for.
 	Look(ctx context.Context, key string, lease time.Duration) entry.Found
+	// Version returns a text that is another one as soon as one of these keys has another value, or another mark. ok is false if it cannot be
+	// read within the budget.
+	Version(ctx context.Context, keys ...string) (version string, ok bool)
 	// Share writes a value created then, unless there is a newer one. It never blocks. make is called when it is written; 0: it is not. If
 	// purged is not nil, the value is that of a URI: purged is called with the time of the last mark of the key, until which values are invalid, also those of its variants.
 	Share(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration), purged func(at time.Time))
@@ -170,14 +173,16 @@ func (s *Store) Find(ctx context.Context, key string, request *Selector, rules *
 	}
 	selected := v.Select(request, rules.Languages)
 	if selected == nil || selected.Left(now) <= 0 || s.doubts(selected) {
-		return s.lookUp(ctx, key, v, selected, request, rules, now)
+		v, _ = s.lookUp(ctx, key, v, selected, request, rules, now)
+		return v
 	}
 	s.confirm(key, selected, rules, now)
 	return v
 }
 
-// lookUp adds to the variants what Redis has for a request. selected is the variant that the request selects; nil means none.
-func (s *Store) lookUp(ctx context.Context, key string, v Variants, selected *Object, request *Selector, rules *Rules, now time.Time) Variants {
+// lookUp adds to the variants what Redis has for a request. selected is the variant that the request selects; nil means none. there reports
+// whether Redis has it, or a newer one.
+func (s *Store) lookUp(ctx context.Context, key string, v Variants, selected *Object, request *Selector, rules *Rules, now time.Time) (all Variants, there bool) {
 	outage := s.outages.Load()
 	o, found := s.look(ctx, key, s.farKey(key), rules, now)
 	v, answered := v.requestedAfter(found.Purged), found.Answered
@@ -196,9 +201,9 @@ func (s *Store) lookUp(ctx context.Context, key string, v Variants, selected *Ob
 	case !answered:
 		selected.dueAgain(now)
 	case selected.Requested.After(found.Purged):
-		s.compare(ctx, key, selected, o, outage, now)
+		there = s.compare(ctx, key, selected, o, outage, now)
 	}
-	return s.unpurged(key, v)
+	return s.unpurged(key, v), there
 }
 
 // Ready returns the stored response that answers a request at now whose only fields are those by which it selects. The response is

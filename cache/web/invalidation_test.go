@@ -32,6 +32,14 @@ func (m *member) Look(ctx context.Context, key string, lease time.Duration) entr
 	return m.tier.Look(ctx, key, lease)
 }
 
+// Version implements Far.
+func (m *member) Version(ctx context.Context, keys ...string) (version string, ok bool) {
+	if m.cut {
+		return "", false
+	}
+	return m.tier.Version(ctx, keys...)
+}
+
 // Share implements Far.
 func (m *member) Share(key string, created time.Time, replaceable bool, size int, value func() ([]byte, time.Duration), purged func(time.Time)) {
 	m.write(func() { m.tier.Share(key, created, replaceable, size, value, purged) })

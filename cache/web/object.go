@@ -38,6 +38,8 @@ type Object struct {
 	outage atomic.Int64
 	// confirmed is the time until which it needs no confirmation, in nanoseconds of Unix.
 	confirmed atomic.Int64
+	// version is that of the values in Redis before the last look that confirmed it (see Far); nil means that there was none.
+	version atomic.Pointer[string]
 	// inGroups is the number of changes of groupPurges that are known not to concern the response.
 	inGroups atomic.Int64
 	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.

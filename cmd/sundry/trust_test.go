@@ -114,8 +114,7 @@ func (w *trusting) wantGenuine(name, path string) {
 	}
 }
 
-// broken is how often the second instance has found what no instance has written; a response that it has just fetched itself it looks
-// up once more.
+// broken is how often the second instance has found what no instance has written.
 func (w *trusting) broken() float64 {
 	w.t.Helper()
 	return w.two.metric(regexp.QuoteMeta(`sundry_apis_broken_total{from="redis"}`))
@@ -133,9 +132,12 @@ func TestDamagedResponsesInRedisAreMisses(t *testing.T) {
 	for at := range len(sound) + 4 { // the paths are a little longer
 		paths = append(paths, fmt.Sprintf("/a%04d", at))
 	}
-	stored := w.store(paths)
+	stored, want := w.store(paths), 1
 	for at, path := range paths {
 		value := []byte(stored[path])
+		if at < 15 || at >= 30 { // where the time of a mark is, another digit makes the mark a later one
+			want++
+		}
 		if at = min(at, len(value)-1); at%4 == 3 {
 			value = value[:at]
 		} else {
@@ -147,8 +149,8 @@ func TestDamagedResponsesInRedisAreMisses(t *testing.T) {
 	w.store([]string{"/mine"})
 	w.put("/moved", sound)
 	w.wantGenuine("of another key", "/moved")
-	if n := w.broken(); n < float64(len(paths)+1) {
-		t.Errorf("%v of %d are counted", n, len(paths)+1)
+	if n := w.broken(); n < float64(want) {
+		t.Errorf("%v of %d are counted", n, want)
 	}
 }
 
@@ -260,9 +262,13 @@ func TestForgedResponsesInRedisAreMisses(t *testing.T) {
 	if _, body := mustGet(t, w.two.public+"/same0"); body != "GENUINE /SAME0" {
 		t.Errorf("%q: the test forges nothing that is believed", body)
 	}
+	want := 0
 	for n, name := range names {
 		w.put(paths[n], w.forged(paths[n], stored[paths[n]], all[name]))
 		w.wantGenuine(name, paths[n])
+		if !strings.HasPrefix(name, "lifetime -") { // which is stale
+			want++
+		}
 	}
 	now := time.Now().UnixMilli()
 	payloads := map[string][]byte{
@@ -274,7 +280,7 @@ func TestForgedResponsesInRedisAreMisses(t *testing.T) {
 		w.put(path, digested(path, fmt.Sprintf("=%014d", now), payload))
 		w.wantGenuine(name, path)
 	}
-	if n, want := w.broken(), len(names)+len(payloads); n < float64(want) {
+	if n, want := w.broken(), want+len(payloads); n < float64(want) {
 		t.Errorf("%v of %d are counted", n, want)
 	}
 }

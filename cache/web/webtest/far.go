@@ -3,6 +3,7 @@ package webtest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"sundry/cache/entry"
@@ -14,6 +15,14 @@ type Far map[string]entry.Found
 // Look implements web.Far.
 func (f Far) Look(_ context.Context, key string, _ time.Duration) entry.Found {
 	return entry.Found{Value: f[key].Value, Created: f[key].Created, Purged: f[key].Purged, Answered: true}
+}
+
+// Version implements web.Far.
+func (f Far) Version(_ context.Context, keys ...string) (version string, ok bool) {
+	for _, key := range keys {
+		version += fmt.Sprintf("%x %d %d\n", f[key].Value, f[key].Created.UnixMilli(), f[key].Purged.UnixMilli())
+	}
+	return version, true
 }
 
 // Share implements web.Far.

@@ -62,9 +62,20 @@ func (f *fleet) unshared(l *load) bool {
 		if of != url || other.instance != l.instance || other.began.After(l.began) {
 			return false
 		}
-		isError := other.status != http.StatusOK && other.ended.After(l.began.Add(-unsharedTime))
+		isError := other.status != http.StatusOK && f.noticed(other).After(l.began.Add(-unsharedTime))
 		return isError || in != lang && !other.ended.Before(l.began)
 	})
+}
+
+// noticed returns when its instance has noticed the end of a load: later if it was paused.
+func (f *fleet) noticed(l *load) time.Time {
+	at := l.ended
+	for _, t := range f.troubles {
+		if t.what == "pause" && f.instances[t.instance].network.address == l.instance && t.from.Before(l.ended) && t.to.After(at) {
+			at = t.to
+		}
+	}
+	return at
 }
 
 // hadMeanwhile reports whether an instance served a stored response while a load went on, until another one began, which was no miss then

@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), pausedAtAnError()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -196,5 +196,20 @@ func missedUnsafe() Schedule {
 		{At: 2010 * ms, Do: "cut", On: 1},
 		{At: 3000 * ms, Do: "unsafe", On: 0, Target: apiPath + "3"},
 		{At: 12000 * ms, Do: "get", On: 1, Target: apiPath + "3 en"},
+	}}
+}
+
+// pausedAtAnError was taken for a second request of C3: an instance that was paused noticed six seconds later that a response could not be
+// shared, and so remembered it for longer.
+func pausedAtAnError() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 63740, Instances: 4, Clock: -131 * time.Second, Events: []Event{
+		{At: 25395 * ms, Do: "burst", Target: apiPath + "2 en"},
+		{At: 29351 * ms, Do: "purge url hard", On: 2, Target: "/p/2"},
+		{At: 31667 * ms, Do: "origin down", For: 2455 * ms},
+		{At: 31880 * ms, Do: "burst", Target: apiPath + "2 en"},
+		{At: 33511 * ms, Do: "get", On: 2, Target: apiPath + "2 en"},
+		{At: 33532 * ms, Do: "pause", On: 2, For: 5896 * ms},
+		{At: 45743 * ms, Do: "burst", Target: apiPath + "2 de"},
 	}}
 }
