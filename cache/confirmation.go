@@ -13,19 +13,11 @@ import (
 // copy that is served is confirmed: behind the response, Redis is looked into. What is newer there takes the place of the copy, and what
 // Redis lacks is written again.
 
-const (
-	// confirmEvery is how long a copy that is served needs no confirmation, after the last one or its creation.
-	confirmEvery = 5 * time.Second
-	// confirmAgain is how long it needs none after a look that Redis did not answer, or one for another key of the same place.
-	confirmAgain = time.Second
-	// confirmPlaces is how many keys have a place of their own at most.
-	confirmPlaces = 1 << 16
-	// mostConfirming is how many copies are confirmed at the same time: they take no place of a fill.
-	mostConfirming = 64
-)
+// confirmPlaces is how many keys have a place of their own at most.
+const confirmPlaces = 1 << 16
 
-// confirmations remember until when keys need no confirmation. Keys that share a place have it in turns. The zero value remembers
-// none; it is safe for concurrent use.
+// confirmations remember until when keys need no confirmation. Keys that share a place have it in turns: one needs none for ConfirmAgain
+// after another one's. The zero value remembers none; it is safe for concurrent use.
 type confirmations struct {
 	places [confirmPlaces]struct {
 		hash  atomic.Uint64 // of the key that has the place
@@ -38,17 +30,17 @@ func (c *confirmations) due(hash uint64, created, now time.Time) bool {
 	place := &c.places[hash%confirmPlaces]
 	until := place.until.Load()
 	if place.hash.Load() != hash {
-		until -= int64(confirmEvery - confirmAgain)
+		until -= int64(policy.ConfirmEvery - policy.ConfirmAgain)
 	}
 	age := now.Sub(created)
-	return now.UnixNano() >= until && (age >= confirmEvery || age < 0)
+	return now.UnixNano() >= until && (age >= policy.ConfirmEvery || age < 0)
 }
 
 // claim is due for one caller at a time: the others' copies need no confirmation then.
 func (c *confirmations) claim(hash uint64, created, now time.Time) bool {
 	place := &c.places[hash%confirmPlaces]
 	until := place.until.Load()
-	if !c.due(hash, created, now) || !place.until.CompareAndSwap(until, now.Add(confirmEvery).UnixNano()) {
+	if !c.due(hash, created, now) || !place.until.CompareAndSwap(until, now.Add(policy.ConfirmEvery).UnixNano()) {
 		return false
 	}
 	place.hash.Store(hash)
@@ -57,9 +49,9 @@ func (c *confirmations) claim(hash uint64, created, now time.Time) bool {
 
 // looked notes a look into Redis.
 func (c *confirmations) looked(hash uint64, answered bool, now time.Time) {
-	place, until := &c.places[hash%confirmPlaces], now.Add(confirmEvery)
+	place, until := &c.places[hash%confirmPlaces], now.Add(policy.ConfirmEvery)
 	if !answered {
-		until = now.Add(confirmAgain)
+		until = now.Add(policy.ConfirmAgain)
 	}
 	place.until.Store(until.UnixNano())
 	place.hash.Store(hash)
@@ -80,7 +72,7 @@ func (s *Space) confirm(ctx context.Context, key string, load Loader, created, n
 // runConfirmation is run for a copy that is to be confirmed. It does not look into Redis if too many others do.
 func (f *fill) runConfirmation(flight *flight) (*flightResult, error) {
 	defer f.cache.confirming.Add(-1)
-	if f.cache.confirming.Add(1) > mostConfirming {
+	if f.cache.confirming.Add(1) > policy.MostConfirming {
 		f.confirms = false
 		f.looked(false)
 	}

@@ -104,7 +104,7 @@ func TestTheHotTableLeavesConfirmationToOthers(t *testing.T) {
 		if !hot() {
 			t.Fatal("it is not hot")
 		}
-		if time.Sleep(confirmEvery); hot() {
+		if time.Sleep(policy.ConfirmEvery); hot() {
 			t.Error("nobody confirms it")
 		}
 		mustFetch(t, one, "story:k", l)
@@ -124,7 +124,7 @@ func TestWhatRedisDoesNotAnswer(t *testing.T) {
 		for range 4 {
 			wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
 			synctest.Wait()
-			time.Sleep(confirmAgain / 2)
+			time.Sleep(policy.ConfirmAgain / 2)
 		}
 		if n := far.gets - looks; n != 2 {
 			t.Errorf("%d looks in two seconds", n)
@@ -151,7 +151,7 @@ func TestACopyIsServedOnWithoutAnEntryInRedis(t *testing.T) {
 				synctest.Wait()
 				change(far)
 				for range 4 {
-					time.Sleep(confirmEvery)
+					time.Sleep(policy.ConfirmEvery)
 					h := mustFetch(t, one, "story:k", l)
 					if wantText(t, h, "answer 1"); h.State != policy.Fresh || h.Failed != nil {
 						t.Errorf("%+v", h)
@@ -196,7 +196,7 @@ func TestAKeyOfThisInstanceAloneIsNotConfirmed(t *testing.T) {
 		for range 3 {
 			mustFetch(t, one, "story:k", &script{})
 			synctest.Wait()
-			time.Sleep(confirmEvery)
+			time.Sleep(policy.ConfirmEvery)
 		}
 		if far.gets > 0 {
 			t.Errorf("%d looks", far.gets)
@@ -214,17 +214,17 @@ func TestConfirmations(t *testing.T) {
 		at      time.Time
 		want    bool
 	}{
-		"created just now":                  {created: now, at: after(confirmEvery - 1)},
-		"created a while ago":               {created: now, at: after(confirmEvery), want: true},
+		"created just now":                  {created: now, at: after(policy.ConfirmEvery - 1)},
+		"created a while ago":               {created: now, at: after(policy.ConfirmEvery), want: true},
 		"created in the future":             {created: after(time.Hour), at: now, want: true},
-		"confirmed":                         {before: func(c *confirmations) { c.looked(one, true, now) }, at: after(confirmEvery - 1)},
-		"confirmed a while ago":             {before: func(c *confirmations) { c.looked(one, true, now) }, at: after(confirmEvery), want: true},
-		"not answered":                      {before: func(c *confirmations) { c.looked(one, false, now) }, at: after(confirmAgain - 1)},
-		"not answered, a second ago":        {before: func(c *confirmations) { c.looked(one, false, now) }, at: after(confirmAgain), want: true},
-		"another key has the place":         {before: func(c *confirmations) { c.looked(other, true, now) }, at: after(confirmAgain - 1)},
-		"another key, looked up long ago":   {before: func(c *confirmations) { c.looked(other, true, now) }, at: after(confirmAgain), want: true},
+		"confirmed":                         {before: func(c *confirmations) { c.looked(one, true, now) }, at: after(policy.ConfirmEvery - 1)},
+		"confirmed a while ago":             {before: func(c *confirmations) { c.looked(one, true, now) }, at: after(policy.ConfirmEvery), want: true},
+		"not answered":                      {before: func(c *confirmations) { c.looked(one, false, now) }, at: after(policy.ConfirmAgain - 1)},
+		"not answered, a second ago":        {before: func(c *confirmations) { c.looked(one, false, now) }, at: after(policy.ConfirmAgain), want: true},
+		"another key has the place":         {before: func(c *confirmations) { c.looked(other, true, now) }, at: after(policy.ConfirmAgain - 1)},
+		"another key, looked up long ago":   {before: func(c *confirmations) { c.looked(other, true, now) }, at: after(policy.ConfirmAgain), want: true},
 		"claimed by another request":        {before: func(c *confirmations) { c.claim(one, time.Time{}, now) }, at: after(time.Second)},
-		"claimed by another request, again": {before: func(c *confirmations) { c.claim(one, time.Time{}, now) }, at: after(confirmEvery), want: true},
+		"claimed by another request, again": {before: func(c *confirmations) { c.claim(one, time.Time{}, now) }, at: after(policy.ConfirmEvery), want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &confirmations{}
@@ -247,14 +247,14 @@ func TestFewConfirmationsRunAtOnce(t *testing.T) {
 		l := &script{}
 		newerElsewhere(t, one, two, l)
 		looks := far.gets
-		two.cache.confirming.Store(mostConfirming)
+		two.cache.confirming.Store(policy.MostConfirming)
 		mustFetch(t, two, "story:k", l)
 		synctest.Wait()
 		if far.gets != looks {
 			t.Errorf("%d looks", far.gets-looks)
 		}
 		two.cache.confirming.Store(0)
-		time.Sleep(confirmAgain)
+		time.Sleep(policy.ConfirmAgain)
 		mustFetch(t, two, "story:k", l)
 		synctest.Wait()
 		wantText(t, mustFetch(t, two, "story:k", l), "answer 2")
@@ -277,7 +277,7 @@ func TestConfirmationsAreCounted(t *testing.T) {
 				mustFetch(t, one, "story:k", l)
 				synctest.Wait()
 				change(far)
-				time.Sleep(confirmEvery)
+				time.Sleep(policy.ConfirmEvery)
 				before := testutil.ToFloat64(one.metrics.farHit) + testutil.ToFloat64(one.metrics.farMiss)
 				mustFetch(t, one, "story:k", l)
 				synctest.Wait()

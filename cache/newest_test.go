@@ -84,7 +84,7 @@ func TestWhatRedisLostIsWrittenBack(t *testing.T) {
 				mustFetch(t, one, "story:k", l)
 				synctest.Wait()
 				clear(far.values)
-				time.Sleep(confirmEvery)
+				time.Sleep(policy.ConfirmEvery)
 				for range 2 {
 					wantText(t, mustFetch(t, one, "story:k", l), "answer 1")
 				}

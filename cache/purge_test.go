@@ -413,7 +413,7 @@ func TestWhatIsPurgedForOneIsReplacedForAll(t *testing.T) {
 		two.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now()}})
 		time.Sleep(100 * time.Millisecond)
 		wantText(t, mustFetch(t, takesItForPurged, "story:k", &script{text: "second"}), "second")
-		time.Sleep(confirmEvery)
+		time.Sleep(policy.ConfirmEvery)
 		mustFetch(t, serves, "story:k", &script{text: "third"})
 		synctest.Wait()
 		wantText(t, mustFetch(t, serves, "story:k", &script{text: "third"}), "second")

@@ -6,20 +6,12 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // A response in memory may be older than what another instance has written to Redis since, and Redis may have lost what was written. So a
 // fresh response that is served is confirmed: behind it, Redis is looked into. What is newer there takes its place, and what Redis lacks is
 // written again. After an outage, in which marks may have been missed, the look comes first.
-
-const (
-	// confirmEvery is how long a response that is served needs no confirmation, after the last one or its creation.
-	confirmEvery = 5 * time.Second
-	// confirmAgain is how long it needs none after a look that Redis did not answer.
-	confirmAgain = time.Second
-	// mostConfirming is how many responses are confirmed at the same time.
-	mostConfirming = 64
-)
 
 // doubts reports whether a response may be served only after a look into Redis: a mark may have been missed.
 func (s *Store) doubts(o *Object) bool { return o.outage.Load() != s.outages.Load() }
@@ -43,20 +35,20 @@ func (s *Store) looked(key string, o *Object, outage int64, now time.Time) {
 	if len(s.farKey(key)) <= entry.MostAnnounced {
 		o.outage.Store(outage)
 	}
-	o.confirmed.Store(now.Add(confirmEvery).UnixNano())
+	o.confirmed.Store(now.Add(policy.ConfirmEvery).UnixNano())
 }
 
 // dueAgain notes that Redis was not looked into.
-func (o *Object) dueAgain(now time.Time) { o.confirmed.Store(now.Add(confirmAgain).UnixNano()) }
+func (o *Object) dueAgain(now time.Time) { o.confirmed.Store(now.Add(policy.ConfirmAgain).UnixNano()) }
 
 // isDue reports whether a response is to be confirmed by the caller. The others' uses need no confirmation then.
 func (o *Object) isDue(now time.Time) bool {
 	until := o.confirmed.Load()
 	left := until - now.UnixNano()
-	if left > 0 && left <= int64(confirmEvery) { // or the clock was set back
+	if left > 0 && left <= int64(policy.ConfirmEvery) { // or the clock was set back
 		return false
 	}
-	return o.confirmed.CompareAndSwap(until, now.Add(confirmEvery).UnixNano())
+	return o.confirmed.CompareAndSwap(until, now.Add(policy.ConfirmEvery).UnixNano())
 }
 
 // confirm looks into Redis in the background if a response that is served is to be confirmed.
@@ -64,7 +56,7 @@ func (s *Store) confirm(key string, o *Object, rules *Rules, now time.Time) {
 	if len(o.Body) > mostFar || !o.isDue(now) {
 		return
 	}
-	if s.confirming.Add(1) > mostConfirming {
+	if s.confirming.Add(1) > policy.MostConfirming {
 		s.confirming.Add(-1)
 		o.dueAgain(now)
 		return

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/cache/web/webtest"
 )
 
@@ -59,7 +60,7 @@ func (c *confirmed) uses(t *testing.T) map[string]func(ms int) string {
 	}
 }
 
-// TestServedResponsesAreConfirmed: behind the response, Redis is looked into, once in confirmEvery.
+// TestServedResponsesAreConfirmed: behind the response, Redis is looked into, once in ConfirmEvery.
 func TestServedResponsesAreConfirmed(t *testing.T) {
 	for name, row := range map[string]struct {
 		happens func(c *confirmed)
@@ -74,7 +75,7 @@ func TestServedResponsesAreConfirmed(t *testing.T) {
 		"a mark":              {func(c *confirmed) { c.one.Purge(Purge{Key: "/x", At: noon.Add(time.Second)}) }, "", 1, "\x02"},
 		"no answer":           {func(c *confirmed) { c.far.silent = true }, "old", 1, "old"},
 		"what cannot be read": {func(c *confirmed) { c.far.Far[c.two.farKey("/x")] = entry.Found{Value: []byte("??"), Created: noon} }, "old", 1, "??"},
-		"many at once":        {func(c *confirmed) { c.two.confirming.Store(mostConfirming) }, "old", 0, "old"},
+		"many at once":        {func(c *confirmed) { c.two.confirming.Store(policy.MostConfirming) }, "old", 0, "old"},
 	} {
 		for use := range (&confirmed{}).uses(t) {
 			t.Run(name+", "+use, func(t *testing.T) {
@@ -132,7 +133,7 @@ func TestOfWhatIsUnchangedOnlyTheVersionIsRead(t *testing.T) {
 	}
 }
 
-// TestConfirmationsThatCameToNothing are repeated after confirmAgain.
+// TestConfirmationsThatCameToNothing are repeated after ConfirmAgain.
 func TestConfirmationsThatCameToNothing(t *testing.T) {
 	c := &confirmed{two: newTestStore(t, 1<<20), far: &countedFar{Far: webtest.Far{}, silent: true}}
 	c.two.Far = c.far

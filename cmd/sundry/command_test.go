@@ -339,7 +339,7 @@ func dependencies() map[string][]string {
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"metrics/words"},
 		"proxy/express":     {"cache/clients", "metrics", "metrics/words", "proxy/uri"},
-		"cache/snapshot":    {"cache/durable", "metrics"}, "cache/web": {"cache/clients", "cache/entry", "cache/snapshot", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
+		"cache/snapshot":    {"cache/durable", "metrics"}, "cache/web": {"cache/clients", "cache/entry", "cache/policy", "cache/snapshot", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
 		"proxy/uri": {"metrics/words"}, "proxy/through": {"cache/clients", "cache/jitter", "cache/web", "metrics/words", "proxy/uri", "proxy/express", "upstreams/host", "upstreams/lib/redact"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/clients", "cache/far", "cache/jitter", "metrics"},

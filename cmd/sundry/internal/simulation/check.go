@@ -12,7 +12,7 @@ import (
 const (
 	// inTouchTime is how long an instance must have been in touch with Redis to know what others have changed.
 	inTouchTime = 4 * time.Second
-	// confirmEvery is for how long an instance serves a copy of an endpoint's response without comparing it with Redis.
+	// confirmEvery is for how long an instance serves a copy without comparing it with Redis.
 	confirmEvery = 5 * time.Second
 	// sameTime is what the clocks of two instances may differ by, as each reads that of Redis.
 	sameTime = 60 * time.Millisecond
