@@ -16,7 +16,7 @@
 //   - Purged entries are gone from both tiers, and so is what was loaded for a fill
 //     that began before the purge.
 //   - With Redis, a key is filled by one instance of a fleet at a time, and what it has
-//     refreshed replaces the older copies of the others at their next request.
+//     refreshed replaces the older copies of the others once they are served.
 //   - Redis is optional: without it, or while it is unhealthy, nothing fails.
 //   - What the near tier holds outlives a restart in a file, if there is to be one.
 //

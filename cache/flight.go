@@ -8,6 +8,7 @@ import (
 
 	"sundry/cache/clients"
 	"sundry/cache/entry"
+	"sundry/cache/waiters"
 	"sundry/metrics/panics"
 )
 
@@ -50,10 +51,8 @@ type flight struct {
 	err    error
 
 	// Protected by the flights' lock.
-	waiters   int
-	detached  bool               // goes on without waiters, as a refresh does
-	abandoned bool               // its last waiter left
-	cancel    context.CancelFunc // ends its context; nil: it has none yet
+	waiters waiters.Count
+	cancel  context.CancelFunc // ends its context; nil: it has none yet
 }
 
 // account is the endpoint and the client against whose limits a fill counts. The endpoint
@@ -89,7 +88,7 @@ func (g *flights) join(key string, by account) (f *flight, started bool, err err
 	defer g.mu.Unlock()
 	f, started, err = g.startOrJoin(key, by)
 	if err == nil {
-		f.waiters++
+		f.waiters.Join()
 	}
 	return f, started, err
 }
@@ -100,7 +99,7 @@ func (g *flights) joinDetached(key string, by account, fill fillFunc) (*flight, 
 	g.mu.Lock()
 	f, started, err := g.startOrJoin(key, by)
 	if err == nil {
-		f.detached = true
+		f.waiters.Detach()
 	}
 	g.mu.Unlock()
 	if started {
@@ -144,7 +143,7 @@ func (g *flights) context(caller context.Context, f *flight, timeout time.Durati
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f.end()
-	if f.cancel = cancel; f.abandoned {
+	if f.cancel = cancel; f.waiters.State() == waiters.Abandoned {
 		cancel()
 	}
 	return ctx
@@ -226,9 +225,8 @@ func (f *flight) finished() bool {
 func (g *flights) leave(f *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f.waiters--; f.waiters == 0 && !f.detached {
+	if f.waiters.Leave() {
 		g.forget(f)
-		f.abandoned = true
 		f.end()
 	}
 }
@@ -237,7 +235,7 @@ func (g *flights) leave(f *flight) {
 func (g *flights) detach(f *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f.detached = true
+	f.waiters.Detach()
 }
 
 // detachIfRunning detaches the key's flight, and reports whether there is one.
@@ -246,7 +244,7 @@ func (g *flights) detachIfRunning(key string) bool {
 	defer g.mu.Unlock()
 	f, found := g.byKey[key]
 	if found {
-		f.detached = true
+		f.waiters.Detach()
 	}
 	return found
 }

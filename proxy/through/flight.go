@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sundry/cache/waiters"
 	"sundry/cache/web"
 )
 
@@ -20,8 +21,7 @@ type flight struct {
 	answer answer
 
 	mu      sync.Mutex
-	readers int
-	kept    bool // it goes on without readers
+	readers waiters.Count
 }
 
 // flightKey is the key of a flight: its URI, site and part, the client if it is for one client alone, and whether it is for requests with
@@ -54,7 +54,8 @@ type flights struct {
 
 // newFlight returns a flight with one reader. It is cancelled with ctx.
 func newFlight(ctx context.Context, key flightKey, now time.Time) *flight {
-	f := &flight{key: key, began: now, head: make(chan struct{}), readers: 1}
+	f := &flight{key: key, began: now, head: make(chan struct{})}
+	f.readers.Join()
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	return f
 }
@@ -79,10 +80,9 @@ func (s *flights) join(ctx context.Context, key flightKey, now time.Time, isPurg
 func (f *flight) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.readers == 0 && !f.kept || f.begun() {
+	if f.begun() || !f.readers.Join() {
 		return false
 	}
-	f.readers++
 	if s := f.spool(); s != nil {
 		s.Hold()
 	}
@@ -119,18 +119,16 @@ func (f *flight) begun() bool {
 func (f *flight) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.readers--
-	f.endUnread()
+	if f.readers.Leave() {
+		f.abandon()
+	}
 	if s := f.spool(); s != nil {
 		s.Release()
 	}
 }
 
-// endUnread cancels the flight if it has no readers and is not kept. The lock is held.
-func (f *flight) endUnread() {
-	if f.readers > 0 || f.kept {
-		return
-	}
+// abandon cancels the flight. The lock is held.
+func (f *flight) abandon() {
 	f.cancel()
 	if s := f.spool(); s != nil {
 		s.Close(context.Canceled) // or who writes it would wait for a reader
@@ -141,15 +139,16 @@ func (f *flight) endUnread() {
 func (f *flight) keep() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.kept = true
+	f.readers.Detach()
 }
 
 // unkeep ends a flight that goes on without readers, once it turns out that the store gets nothing of it.
 func (f *flight) unkeep() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.kept = false
-	f.endUnread()
+	if f.readers.Attach() {
+		f.abandon()
+	}
 }
 
 // known publishes the answer of the flight and adds the flight's readers to its spool. Others do not join if the response must not be shared.
@@ -160,7 +159,7 @@ func (s *flights) known(f *flight, a answer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if a.spool != nil {
-		for range f.readers {
+		for range f.readers.N() {
 			a.spool.Hold()
 		}
 	}

@@ -315,7 +315,7 @@ func (s *flights) waiting() (n int) {
 	defer s.mu.Unlock()
 	for _, f := range s.byKey {
 		f.mu.Lock()
-		n += f.readers
+		n += f.readers.N()
 		f.mu.Unlock()
 	}
 	return n
