@@ -35,50 +35,8 @@ const pendingFormat = 1
 type pendingFileContent struct {
 	Format int `json:"sundry_pending"`
 	// Offset is by how much the store's clock was ahead, in nanoseconds.
-	Offset  time.Duration `json:"offset,omitempty"`
-	Changes []keptChange  `json:"changes"`
-}
-
-// keptChange is a pending change in the file.
-type keptChange struct {
-	ID     string            `json:"id"`
-	By     string            `json:"by"`
-	Do     string            `json:"do"`
-	Target string            `json:"target"`
-	Cache  map[string]string `json:"cache,omitzero"`
-	Set    map[string]string `json:"set,omitzero"`
-	Force  string            `json:"force,omitempty"`
-	Key    string            `json:"key,omitempty"`
-	Hard   bool              `json:"hard,omitempty"`
-	For    time.Duration     `json:"for,omitempty"` // in nanoseconds
-	Until  time.Time         `json:"until,omitzero"`
-	Undoes int64             `json:"undoes,omitempty"`
-	Note   string            `json:"note,omitempty"`
-	At     time.Time         `json:"at"`
-	// Made is when the change was made, by the clock of the machine; zero means that At is by the store's clock.
-	Made  time.Time `json:"made,omitzero"`
-	Known time.Time `json:"known,omitzero"`
-}
-
-// kept returns a change as the file has it. dated means that its time is by the store's clock.
-func (c *pendingChange) kept(dated bool) keptChange {
-	k := keptChange{
-		ID: c.ID, By: c.By, Do: c.Do, Target: c.Target, Cache: c.Cache, Set: c.Set, Force: c.Force, Key: c.Key, Hard: c.Hard,
-		For: c.For, Until: c.Until, Undoes: c.Undoes, Note: c.Note, At: c.at, Known: c.known,
-	}
-	if !dated {
-		k.Made = c.made.UTC()
-	}
-	return k
-}
-
-// pending returns a change of the file. It could not be stored when it was made.
-func (k *keptChange) pending() pendingChange {
-	c := Change{
-		ID: k.ID, By: k.By, Do: k.Do, Target: k.Target, Cache: k.Cache, Set: k.Set, Force: k.Force, Key: k.Key, Hard: k.Hard,
-		For: k.For, Until: k.Until, Undoes: k.Undoes, Note: k.Note,
-	}
-	return pendingChange{Change: c, at: auditTime(k.At), made: k.Made, known: k.Known, waited: true}
+	Offset  time.Duration   `json:"offset,omitempty"`
+	Changes []pendingChange `json:"changes"`
 }
 
 // parsePending reads the content of the file.
@@ -93,10 +51,12 @@ func parsePending(b []byte) (*pendingFileContent, error) {
 	case content.Format != pendingFormat:
 		return nil, fmt.Errorf("version %d of the file is not known here", content.Format)
 	}
-	for _, c := range content.Changes {
+	for i := range content.Changes {
+		c := &content.Changes[i]
 		if c.ID == "" || c.At.IsZero() {
 			return nil, errors.New("expected changes with an ID and a time")
 		}
+		c.At, c.waited = auditTime(c.At), true // it could not be stored when it was made
 	}
 	return content, nil
 }
@@ -147,13 +107,13 @@ func (p *pendingFile) start() *pendingFileContent {
 }
 
 // take notes that changes of the file are those of this process from now on.
-func (p *pendingFile) take(changes []keptChange) {
+func (p *pendingFile) take(changes []pendingChange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.own = append(p.own, idsOf(changes)...)
 }
 
-func idsOf(changes []keptChange) (ids []string) {
+func idsOf(changes []pendingChange) (ids []string) {
 	for _, c := range changes {
 		ids = append(ids, c.ID)
 	}
@@ -246,7 +206,10 @@ func (r *Replicator) pendingContent() pendingFileContent {
 	defer r.mu.Unlock()
 	content := pendingFileContent{Format: pendingFormat, Offset: time.Duration(r.clockOffset.Load())}
 	for _, c := range r.pending {
-		content.Changes = append(content.Changes, c.kept(c.made.IsZero() || r.clockRead.Load()))
+		if r.clockRead.Load() {
+			c.Made = time.Time{}
+		}
+		content.Changes = append(content.Changes, c)
 	}
 	return content
 }
@@ -262,12 +225,12 @@ func (r *Replicator) restorePending() {
 		r.clockOffset.Store(int64(content.Offset)) // the best that is known of the store's clock
 	}
 	current, restored := r.Settings(), []pendingChange(nil)
-	for _, k := range content.Changes {
-		next, err := r.withRestored(current, k.pending())
+	for _, c := range content.Changes {
+		next, err := r.withRestored(current, c)
 		if err != nil {
-			r.cfg.Log.Error("a change that was pending before the restart cannot be made any more", "do", k.Do, "target", k.Target, "by", k.By, "at", k.At, "set", k.Set, "cache", k.Cache, "error", err)
+			r.cfg.Log.Error("a change that was pending before the restart cannot be made any more", "do", c.Do, "target", c.Target, "by", c.By, "at", c.At, "set", c.Set, "cache", c.Cache, "error", err)
 		} else if next != current {
-			current, restored = next, append(restored, k.pending())
+			current, restored = next, append(restored, c)
 		}
 	}
 	r.enforceRestored(current, restored)

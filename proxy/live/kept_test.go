@@ -320,7 +320,7 @@ func TestTwoProcessesShareTheFile(t *testing.T) {
 func TestAChangeOfTheFutureIsOfNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "pending")
-		content := pendingFileContent{Format: pendingFormat, Changes: []keptChange{{ID: "a", Do: DoPurge, Target: "ip", Hard: true, At: time.Now().AddDate(9, 0, 0)}}}
+		content := pendingFileContent{Format: pendingFormat, Changes: []pendingChange{{Change: Change{ID: "a", Do: DoPurge, Target: "ip", Hard: true}, At: time.Now().AddDate(9, 0, 0)}}}
 		b, err := json.Marshal(content)
 		if err == nil {
 			err = os.WriteFile(file, b, 0o600)

@@ -11,15 +11,15 @@ import (
 // maxPending bounds the changes that wait for the store: see bounded.
 const maxPending = 100
 
-// pendingChange is in force on this instance, and not stored yet.
+// pendingChange is in force on this instance, and not stored yet. The file of pending changes has its JSON.
 type pendingChange struct {
 	Change
-	at time.Time
-	// made is when it was made, by the clock of this instance, whatever that is set to since; zero means that at is by the store's clock,
+	At time.Time `json:"at"`
+	// Made is when it was made, by the clock of this instance, whatever that is set to since; zero means that At is by the store's clock,
 	// and that another process made it.
-	made time.Time
-	// known is when its target was last changed by hand before it, as far as was known here.
-	known time.Time
+	Made time.Time `json:"made,omitzero"`
+	// Known is when its target was last changed by hand before it, as far as was known here.
+	Known time.Time `json:"known,omitzero"`
 	// waited means that it could not be stored when it was made.
 	waited bool
 }
@@ -37,7 +37,7 @@ func (r *Replicator) enforce(c Change) (of Record, failed, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := pendingChange{Change: c, at: now, made: made, known: r.current.lastChangedByHand(c.Do, c.Target)}
+	p := pendingChange{Change: c, At: now, Made: made, Known: r.current.lastChangedByHand(c.Do, c.Target)}
 	if next, err = r.current.With(c, now); err != nil {
 		return Record{}, nil, err
 	}
@@ -58,8 +58,8 @@ func (r *Replicator) datePending() {
 	next, dated := slices.Clone(r.pending), false
 	for i := range next {
 		c := &next[i]
-		if at := r.dateOf(c); at.Sub(c.at).Abs() > time.Millisecond { // of which dates have no part
-			c.at, dated = at, true
+		if at := r.dateOf(c); at.Sub(c.At).Abs() > time.Millisecond { // of which dates have no part
+			c.At, dated = at, true
 		}
 	}
 	if !dated {
@@ -75,12 +75,12 @@ func (r *Replicator) datePending() {
 func (r *Replicator) dateOf(c *pendingChange) time.Time {
 	now := r.Now()
 	switch {
-	case !c.made.IsZero():
-		return auditTime(now.Add(-time.Since(c.made)))
-	case c.at.After(now.Add(maxSkew)):
+	case !c.Made.IsZero():
+		return auditTime(now.Add(-time.Since(c.Made)))
+	case c.At.After(now.Add(maxSkew)):
 		return auditTime(now)
 	}
-	return c.at
+	return c.At
 }
 
 // bounded returns the changes without such as later ones cover, where there are more than
@@ -108,7 +108,7 @@ func bounded(changes []pendingChange) []pendingChange {
 // covers reports whether a change leaves nothing of the effect of another one, from before it.
 func (c *pendingChange) covers(o *pendingChange) bool {
 	switch {
-	case c.ID == o.ID || c.at.Before(o.at):
+	case c.ID == o.ID || c.At.Before(o.At):
 		return false
 	case c.Do == DoPurge && c.Hard && (c.Target == o.Target || c.Target == policy.AllEndpoints) && (o.Do == DoDrop || o.Do == DoPurge):
 		return true
@@ -170,7 +170,7 @@ func (r *Replicator) IsPending(of Record) bool {
 func ranWhilePending(changes []pendingChange) func(Order) bool {
 	return func(o Order) bool {
 		return slices.ContainsFunc(changes, func(c pendingChange) bool {
-			return o.Do == c.Do && o.Target == c.Target && o.Key == c.Key && o.At.Equal(c.at)
+			return o.Do == c.Do && o.Target == c.Target && o.Key == c.Key && o.At.Equal(c.At)
 		})
 	}
 }
@@ -189,7 +189,7 @@ func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 			next = next.withOvertaken(c)
 		default:
 			var err error
-			if next, err = next.With(c.Change, c.at); err != nil {
+			if next, err = next.With(c.Change, c.At); err != nil {
 				return nil, fmt.Errorf("pending change: %w", err)
 			}
 		}
@@ -199,7 +199,7 @@ func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 
 // isOvertakenBy reports whether a change of the same target, from elsewhere, is later.
 func (c *pendingChange) isOvertakenBy(other time.Time) bool {
-	return c.waited && other.After(later(c.at, c.known))
+	return c.waited && other.After(later(c.At, c.Known))
 }
 
 // includesPending reports whether a change is in the audit log. Its number may be another one
@@ -236,7 +236,7 @@ func (s *Settings) withOvertaken(c pendingChange) *Settings {
 	next := s.clone()
 	next.Seq++
 	next.Audit = newest(append(next.Audit, Record{
-		Seq: next.Seq, ID: c.ID, At: c.at, By: c.By, Do: DoOvertaken, Target: c.Target,
+		Seq: next.Seq, ID: c.ID, At: c.At, By: c.By, Do: DoOvertaken, Target: c.Target,
 		Note: "a pending change of " + c.Do + " was overtaken by a later change on another instance, which stays in force",
 	}), maxAudit)
 	return next

@@ -277,7 +277,7 @@ func TestOvertaking(t *testing.T) {
 		"at once, its clock is behind": {at: elsewhere.Add(-time.Hour), want: "2m"},
 	} {
 		stored := and(t, &Settings{}, Change{By: "other", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1m"}})
-		ours := pendingChange{Change: Change{ID: "a", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2m"}}, at: row.at, known: row.known, waited: row.waited}
+		ours := pendingChange{Change: Change{ID: "a", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2m"}}, At: row.at, Known: row.known, waited: row.waited}
 		s, err := stored.withPending([]pendingChange{ours})
 		if err != nil || s.Cache["ip"].Values["ttl"] != row.want || s.recordOf(Record{ID: "a"}).Seq != 2 {
 			t.Errorf("%s: %v %+v", name, err, s)

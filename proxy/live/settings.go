@@ -101,26 +101,26 @@ type Record struct {
 
 // Change is what an operator asks for.
 type Change struct {
-	ID     string // given by Replicator.Change
-	By     string
-	Do     string
-	Target string            // an endpoint, or a host
-	Cache  map[string]string // of DoCache: all settings; empty means back to the file
-	Set    map[string]string // of DoCache, in place of Cache: the others remain, and "" removes one
-	Force  string            // of DoBreaker: auto, open or closed
-	Key    string            // of DoDrop
-	Hard   bool              // of DoPurge
+	ID     string            `json:"id"` // given by Replicator.Change
+	By     string            `json:"by"`
+	Do     string            `json:"do"`
+	Target string            `json:"target"`          // an endpoint, or a host
+	Cache  map[string]string `json:"cache,omitzero"`  // of DoCache: all settings; empty means back to the file
+	Set    map[string]string `json:"set,omitzero"`    // of DoCache, in place of Cache: the others remain, and "" removes one
+	Force  string            `json:"force,omitempty"` // of DoBreaker: auto, open or closed
+	Key    string            `json:"key,omitempty"`   // of DoDrop
+	Hard   bool              `json:"hard,omitempty"`  // of DoPurge
 	// For is how long cache settings or a hold last; 0 means until Until.
-	For time.Duration
+	For time.Duration `json:"for,omitempty"`
 	// Until is when they expire; zero means never.
-	Until  time.Time
-	Undoes int64
+	Until  time.Time `json:"until,omitzero"`
+	Undoes int64     `json:"undoes,omitempty"`
 	// Expected is when the target was last changed, as far as who decided about the change
 	// knew: if it was changed since, the change is refused with ErrOvertaken. nil: whatever
 	// was changed before.
-	Expected *time.Time
+	Expected *time.Time `json:"-"` // such a change is never pending
 	// Note is the reason of DoCache, for the audit log; "" if none was given.
-	Note string
+	Note string `json:"note,omitempty"`
 }
 
 // With returns the settings after a change; the receiver stays as it is.

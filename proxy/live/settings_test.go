@@ -218,7 +218,7 @@ func TestAChangeThatExpectsAnother(t *testing.T) {
 // TestAnOperatorsPendingChangeWinsOverTheAutopilot: that has stepped elsewhere meanwhile.
 func TestAnOperatorsPendingChangeWinsOverTheAutopilot(t *testing.T) {
 	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}}
-	byHand := pendingChange{Change: Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "5m"}}, at: nine.Add(-time.Hour), waited: true}
+	byHand := pendingChange{Change: Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "5m"}}, At: nine.Add(-time.Hour), waited: true}
 	s, err := after(t, step).withPending([]pendingChange{byHand})
 	if err != nil || s.Cache["ip"].Values["ttl"] != "5m" {
 		t.Errorf("%+v %v", s, err)

@@ -88,7 +88,7 @@ func TestUndoOfWhatWasChangedSince(t *testing.T) {
 
 // TestSingleSettingsMeetOthers: of two operators on two instances, each keeps what he has set.
 func TestSingleSettingsMeetOthers(t *testing.T) {
-	pending := pendingChange{Change: set("grace", "1d", 0), at: nine.Add(time.Hour)}
+	pending := pendingChange{Change: set("grace", "1d", 0), At: nine.Add(time.Hour)}
 	next, err := after(t, set("ttl", "1h", 0)).withPending([]pendingChange{pending})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestSingleSettingsCoverTheirOwnKeys(t *testing.T) {
 		{set("grace", "1d", 0), set("ttl", "1h", 0), false}, {set("ttl", "2h", 0), set("ttl", "1h", 0), true},
 		{all, set("grace", "1d", 0), true}, {set("grace", "1d", 0), all, false}, {all, all, true},
 	} {
-		by, of := pendingChange{Change: row.by, at: nine}, pendingChange{Change: row.of, at: nine}
+		by, of := pendingChange{Change: row.by, At: nine}, pendingChange{Change: row.of, At: nine}
 		by.ID, of.ID = "by", "of"
 		if by.covers(&of) != row.want {
 			t.Errorf("%+v covers %+v: %v", row.by, row.of, !row.want)

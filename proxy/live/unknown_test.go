@@ -68,12 +68,12 @@ func TestUnknownFieldsAreCarriedAlong(t *testing.T) {
 		old, ours := after(t, c), newerSettings(t)
 		changed := and(t, ours, c)
 		ways := map[string]*Settings{"changed": changed, "merged": old.merge(ours, nine), "merged the other way": ours.merge(old, nine), "begun anew": ours.begunAnew(nine)}
-		pending, err := ours.withPending([]pendingChange{{Change: c, at: nine, waited: true}})
+		pending, err := ours.withPending([]pendingChange{{Change: c, At: nine, waited: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ways["pending"] = pending
-		overtaken, err := ours.withPending([]pendingChange{{Change: c, at: nine.AddDate(-1, 0, 0), waited: true}})
+		overtaken, err := ours.withPending([]pendingChange{{Change: c, At: nine.AddDate(-1, 0, 0), waited: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
