@@ -20,8 +20,9 @@ const confirmPlaces = 1 << 16
 // after another one's. The zero value remembers none; it is safe for concurrent use.
 type confirmations struct {
 	places [confirmPlaces]struct {
-		hash  atomic.Uint64 // of the key that has the place
-		until atomic.Int64  // Unix nanoseconds
+		hash    atomic.Uint64 // of the key that has the place
+		until   atomic.Int64  // Unix nanoseconds
+		version atomic.Uint64 // hash of the version of its value in Redis; 0 means that it is not known
 	}
 }
 
@@ -43,7 +44,9 @@ func (c *confirmations) claim(hash uint64, created, now time.Time) bool {
 	if !c.due(hash, created, now) || !place.until.CompareAndSwap(until, now.Add(policy.ConfirmEvery).UnixNano()) {
 		return false
 	}
-	place.hash.Store(hash)
+	if place.hash.Swap(hash) != hash {
+		place.version.Store(0)
+	}
 	return true
 }
 
@@ -55,6 +58,20 @@ func (c *confirmations) looked(hash uint64, answered bool, now time.Time) {
 	}
 	place.until.Store(until.UnixNano())
 	place.hash.Store(hash)
+	place.version.Store(0)
+}
+
+// confirmed notes the version of the value in Redis by which a copy is the newest.
+func (c *confirmations) confirmed(hash, version uint64) {
+	if place := &c.places[hash%confirmPlaces]; place.hash.Load() == hash {
+		place.version.Store(version)
+	}
+}
+
+// isConfirmedBy reports whether the copy of a key is the newest by this version.
+func (c *confirmations) isConfirmedBy(hash, version uint64) bool {
+	place := &c.places[hash%confirmPlaces]
+	return place.hash.Load() == hash && place.version.Load() == version
 }
 
 // confirm looks into Redis in the background if the copy of a key that is served is to be confirmed.
@@ -69,14 +86,34 @@ func (s *Space) confirm(ctx context.Context, key string, load Loader, created, n
 	}
 }
 
-// runConfirmation is run for a copy that is to be confirmed. It does not look into Redis if too many others do.
+// runConfirmation is run for a copy that is to be confirmed. It does not look into Redis if too many others do, or if Redis has the same
+// version as at the last look. A version is some bytes long, where an entry may have megabytes.
 func (f *fill) runConfirmation(flight *flight) (*flightResult, error) {
 	defer f.cache.confirming.Add(-1)
 	if f.cache.confirming.Add(1) > policy.MostConfirming {
 		f.confirms = false
 		f.looked(false)
+	} else {
+		f.compareVersions()
 	}
 	return f.run(flight)
+}
+
+// compareVersions reads the version of the value in Redis. If it is the same as at the last look, no other look is needed.
+func (f *fill) compareVersions() {
+	version, ok := f.cache.far.Version(f.cache.flights.base, f.key)
+	near := f.cache.near
+	switch {
+	case !ok:
+		f.confirms = false
+		f.looked(false)
+		f.cache.metrics.confirmed("unknown")
+	case near.confirmed.isConfirmedBy(near.hot.hash(f.key), near.hot.hash(version)):
+		f.confirms = false
+		f.cache.metrics.confirmed("newest")
+	default:
+		f.version = version
+	}
 }
 
 // looked notes a look into Redis for the key.
@@ -100,6 +137,8 @@ func (f *fill) newestOf(copied, found *flightResult) *flightResult {
 		f.cache.metrics.confirmed("unknown")
 	default:
 		f.cache.metrics.confirmed("newest")
+		near := f.cache.near
+		near.confirmed.confirmed(near.hot.hash(f.key), near.hot.hash(f.version))
 	}
 	if found != nil && found.entry.Meta.Created.Equal(created) {
 		return found

@@ -69,14 +69,15 @@ func TestACopyThatIsServedIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestConfirmationsAreSeldom: one for each key in five seconds, however many requests come, and a hit waits for none.
+// TestConfirmationsAreSeldom: one for each key in five seconds, however many requests come, and a hit waits for none. Only the first one
+// reads the value, which nobody changes.
 func TestConfirmationsAreSeldom(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
 		l := &script{}
 		mustFetch(t, one, "story:k", l)
 		synctest.Wait()
 		far.slow = 100 * time.Millisecond
-		looks, began := far.gets, time.Now()
+		looks, versions, began := far.gets, far.versions, time.Now()
 		for time.Since(began) < 20*time.Second {
 			asked := time.Now()
 			together(10, func(int) { wantText(t, mustFetch(t, one, "story:k", l), "answer 1") })
@@ -85,10 +86,44 @@ func TestConfirmationsAreSeldom(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
-		if n := far.gets - looks; n != 3 {
-			t.Errorf("%d looks in 20 s, want 3: after 5, 10 and 15", n)
+		if n, read := far.versions-versions, far.gets-looks; n != 3 || read != 1 {
+			t.Errorf("%d confirmations and %d looks in 20 s, want 3, after 5, 10 and 15, and 1", n, read)
 		}
 		wantCalls(t, l, 1)
+	})
+}
+
+// TestAChangeBehindManyConfirmationsIsFound by the next one, and what Redis has lost is written again by the next one.
+func TestAChangeBehindManyConfirmationsIsFound(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{}
+		serve := func(want string) {
+			t.Helper()
+			wantText(t, mustFetch(t, two, "story:k", l), want)
+			synctest.Wait()
+		}
+		serve("answer 1")
+		confirm := func(want string) {
+			t.Helper()
+			for range 3 {
+				time.Sleep(policy.ConfirmEvery)
+				serve(want)
+			}
+		}
+		confirm("answer 1")
+		one.cache.SetPurges(map[string]policy.Purge{"story": {Soft: time.Now()}})
+		mustFetch(t, one, "story:k", l)
+		synctest.Wait()
+		time.Sleep(policy.ConfirmEvery)
+		serve("answer 1")
+		serve("answer 2")
+		confirm("answer 2")
+		clear(far.values)
+		time.Sleep(policy.ConfirmEvery)
+		if serve("answer 2"); len(far.values) == 0 {
+			t.Error("it is not written again")
+		}
+		wantCalls(t, l, 2)
 	})
 }
 
@@ -120,14 +155,14 @@ func TestWhatRedisDoesNotAnswer(t *testing.T) {
 		l := &script{}
 		newerElsewhere(t, one, two, l)
 		far.silent = true
-		looks := far.gets
+		versions := far.versions
 		for range 4 {
 			wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
 			synctest.Wait()
 			time.Sleep(policy.ConfirmAgain / 2)
 		}
-		if n := far.gets - looks; n != 2 {
-			t.Errorf("%d looks in two seconds", n)
+		if n := far.versions - versions; n != 2 {
+			t.Errorf("%d attempts in two seconds", n)
 		}
 		far.silent = false
 		mustFetch(t, two, "story:k", l)

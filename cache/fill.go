@@ -71,8 +71,9 @@ type fill struct {
 	// copy is the best entry found so far, the fallback if the load fails; nil:
 	// none.
 	copy *flightResult
-	// confirms means that Redis is looked into although the copy is fresh.
+	// confirms means that Redis is looked into although the copy is fresh, and version is that of its value before.
 	confirms bool
+	version  string
 	// farCreated is the creation time of the entry that the first look into Redis
 	// found, be it gone, farLacks whether Redis had nothing under the key, farLeased
 	// whether it found the lease held, and farFailure the failure record that the last look found.

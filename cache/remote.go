@@ -19,6 +19,9 @@ type Remote interface {
 	// a key. Where that is neither value nor record it asks for the lease as well, for a
 	// time; 0: it does not. No Release means that it was not granted: ask for it.
 	Look(ctx context.Context, key string, lease time.Duration) entry.Found
+	// Version returns a text that is another one as soon as one of these keys has another value. ok is false if it cannot be read within the
+	// budget.
+	Version(ctx context.Context, keys ...string) (version string, ok bool)
 	// Set writes a value created then, unless there is a newer one, or this one is
 	// replaceable and there is one that is not. It never blocks. The size in bytes bounds
 	// what waits. make is called when it is written, and returns the value and how long it

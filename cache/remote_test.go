@@ -3,6 +3,7 @@ package cache
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -26,6 +27,8 @@ type fakeRemote struct {
 	dies map[string]time.Time
 	deny bool
 	gets int
+	// versions is how often one was read.
+	versions int
 	// slow is how long a look takes.
 	slow time.Duration
 	// silent answers no look.
@@ -72,6 +75,17 @@ func (s *fakeRemote) isLeased(key string) bool {
 		delete(s.dies, key)
 	}
 	return s.leased[key]
+}
+
+func (s *fakeRemote) Version(_ context.Context, keys ...string) (version string, ok bool) {
+	time.Sleep(s.slow)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.versions++
+	for _, key := range keys {
+		version += fmt.Sprintf("%x\n", sha256.Sum256(s.values[key]))
+	}
+	return version, !s.silent
 }
 
 func (s *fakeRemote) Look(ctx context.Context, key string, lease time.Duration) entry.Found {
