@@ -35,9 +35,7 @@ func mutations() []mutation {
 		{"an unsafe request that is not told", "cache/web/store.go", "s.shareGone(s.farKey(p.Key), p.At)", ""},
 		{"reads of Redis without a budget", "cache/far/far.go", "c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)", "c.Timeout = cmp.Or(c.Timeout, 4*time.Second)"},
 		{"a change that waits for a Redis that hangs", "proxy/live/change.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
-		{"a version that never changes", "cache/far/values.go", `version += head.Val() + "\n"`, `version += head.Val()[:0] + "\n"`},
 		{"responses that are never confirmed", "cache/web/confirmation.go", "len(o.Body) > mostFar ||", "len(o.Body) >= 0 ||"},
-		{"variants that others do not find", "cmd/sundry/marks.go", "marksPause = time.Second", "marksPause = time.Minute"},
 		{"a goroutine that remains", "cache/far/far.go", "return errors.Join(t.client.Close(), t.sharedValues.Close())", "go func() { select {} }()\n\treturn errors.Join(t.client.Close(), t.sharedValues.Close())"},
 	}
 }

@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), pausedAtAnError()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), pausedAtAnError(), refusedResponse()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -211,5 +211,18 @@ func pausedAtAnError() Schedule {
 		{At: 33511 * ms, Do: "get", On: 2, Target: apiPath + "2 en"},
 		{At: 33532 * ms, Do: "pause", On: 2, For: 5896 * ms},
 		{At: 45743 * ms, Do: "burst", Target: apiPath + "2 de"},
+	}}
+}
+
+// refusedResponse breaks M2 where responses of APIs are not confirmed: Redis had refused what one instance had loaded, so that another one
+// loaded it.
+func refusedResponse() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 7, Instances: 3, Events: []Event{
+		{At: 0, Do: "redis full", For: 2000 * ms},
+		{At: 1000 * ms, Do: "get", On: 0, Target: apiPath + "3 en"},
+		{At: 12000 * ms, Do: "get", On: 1, Target: apiPath + "3 en"},
+		{At: 18000 * ms, Do: "get", On: 0, Target: apiPath + "3 en"},
+		{At: 19500 * ms, Do: "get", On: 0, Target: apiPath + "3 en"},
 	}}
 }
