@@ -118,7 +118,8 @@ func startMissServer(b *testing.B, kind, origin string) *child {
 // BenchmarkMiss measures the CPU time of a server process per miss through one HTTP
 // source, per miss of an API whose response is stored, and that of httputil.ReverseProxy
 // in front of the same origin. They run in turns; the median of the rounds counts. The
-// ratio api/reverse-wall is that of the time until all are answered.
+// ratio api/reverse-wall is that of the time until all are answered, and api/reverse-alone
+// that of the time in which one client is answered whose requests come one after the other.
 func BenchmarkMiss(b *testing.B) {
 	origin := startMissServer(b, "origin", "")
 	kinds := []string{"reverse", "miss", "api"}
@@ -128,12 +129,15 @@ func BenchmarkMiss(b *testing.B) {
 		servers[k].load(b, 300)
 	}
 	for b.Loop() {
-		rounds, walls := map[string][]time.Duration{}, map[string][]time.Duration{}
+		rounds, walls, alone := map[string][]time.Duration{}, map[string][]time.Duration{}, map[string][]time.Duration{}
 		for range 9 {
 			for _, k := range kinds {
 				began := time.Now()
 				rounds[k] = append(rounds[k], servers[k].load(b, 400))
 				walls[k] = append(walls[k], time.Since(began))
+				began = time.Now()
+				servers[k].client(b, 1000)
+				alone[k] = append(alone[k], time.Since(began))
 			}
 		}
 		base := median(rounds["reverse"])
@@ -141,5 +145,6 @@ func BenchmarkMiss(b *testing.B) {
 		b.ReportMetric(float64(median(rounds["miss"]))/float64(base), "miss/reverse")
 		b.ReportMetric(float64(median(rounds["api"]))/float64(base), "api/reverse")
 		b.ReportMetric(float64(median(walls["api"]))/float64(median(walls["reverse"])), "api/reverse-wall")
+		b.ReportMetric(float64(median(alone["api"]))/float64(median(alone["reverse"])), "api/reverse-alone")
 	}
 }
