@@ -141,7 +141,8 @@ func TestAria2ReadsInParts(t *testing.T) {
 				dir := t.TempDir()
 				fetch := func(args ...string) {
 					t.Helper()
-					runClient(t, dir, nil, aria2, append(args, "--no-conf", "--quiet", "--max-connection-per-server=16", "--split=16", "--min-split-size=1M", "--file-allocation=none", "--out="+name, base+"/"+name)...)
+					// A busy machine sheds requests; without a time to wait, aria2 takes a 503 for the end.
+					runClient(t, dir, nil, aria2, append(args, "--no-conf", "--quiet", "--retry-wait=1", "--max-connection-per-server=16", "--split=16", "--min-split-size=1M", "--file-allocation=none", "--out="+name, base+"/"+name)...)
 				}
 				write(t, dir, name, want[:1<<20])
 				fetch("--continue=true")
