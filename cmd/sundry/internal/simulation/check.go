@@ -309,14 +309,16 @@ func (f *fleet) checkWaitForOthers(r *rule, q *request) {
 	if !isEndpoint(q.target) || f.troubled(everyone, q.sent.Add(-inTouchTime), q.received) {
 		return
 	}
-	last := q.sent
-	for _, l := range f.origin.loads {
-		if l.target == originTarget(q.target) && l.ended.After(last) && l.began.Before(q.received) {
-			last = l.ended
+	idle, last := time.Duration(0), q.sent // time in which no call was under way, until the last one ended
+	for _, l := range f.origin.loads {     // in the order in which they began
+		if l.target != originTarget(q.target) || !l.ended.After(last) || !l.began.Before(q.received) {
+			continue
 		}
+		idle += max(0, l.began.Sub(last))
+		last = l.ended
 	}
-	if waits := q.received.Sub(last); waits > redisTime {
-		f.fail(q.received, r.name, "instance %d takes %s for %s (%s) after the last call", q.instance, waits, q.target, q.how)
+	if idle += max(0, q.received.Sub(last)); idle > redisTime {
+		f.fail(q.received, r.name, "instance %d takes %s for %s (%s) beside the calls", q.instance, idle, q.target, q.how)
 	}
 }
 

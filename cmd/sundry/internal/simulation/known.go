@@ -189,7 +189,7 @@ func unknownCopy() Schedule {
 // missedUnsafe breaks P2 where an instance does not look up what it may have missed while it did not hear from Redis.
 func missedUnsafe() Schedule {
 	const ms = time.Millisecond
-	return Schedule{Seed: 6, Instances: 3, Events: []Event{
+	return Schedule{Seed: 9, Instances: 3, Events: []Event{
 		{At: 1000 * ms, Do: "burst", Target: apiPath + "3 en"},
 		{At: 1500 * ms, Do: "get", On: 1, Target: apiPath + "3 en"},
 		{At: 2000 * ms, Do: "refuse", On: 1, For: 1500 * ms},
