@@ -149,11 +149,17 @@ func (f *fleet) checkPurgedElsewhere(r *rule, q *request) {
 	}
 	for _, c := range f.changes {
 		known := f.knownSince(c)
-		if known.IsZero() || !q.sent.After(known.Add(inTouchTime)) || !f.outdatedBy(c, q, l) {
+		if known.IsZero() || !q.sent.After(known.Add(inTouchTime)) || !f.outdatedBy(c, q, l) || f.missedMark(c, q, known) {
 			continue
 		}
 		f.fail(q.received, r.name, "instance %d serves load %d of %s (%s), begun %s before%s", q.instance, q.load, q.target, q.how, c.sent.Sub(l.began), c.event)
 	}
+}
+
+// missedMark reports whether the notice of an unsafe request was lost on its way to an instance, which has not compared its copy with Redis
+// since: it serves that once.
+func (f *fleet) missedMark(c *change, q *request, known time.Time) bool {
+	return c.unsafe() && f.lostNotice(q.instance, c.sent, known) && !f.confirmed(q, known)
 }
 
 // knownSince returns when Redis has a change at the latest; zero means that it may never have it: Redis lost it before others had it, or
@@ -256,12 +262,16 @@ func (f *fleet) confirmed(q *request, since time.Time) bool {
 // lost reports whether Redis may have lost what was written in a period, or an instance a notice of it.
 func (f *fleet) lost(instance int, from, to time.Time) bool {
 	for _, t := range f.troubles {
-		concerns := t.what == "emptied" || t.what == "dropped" || t.what == "notice" && t.instance == instance
-		if concerns && !t.from.After(to) && !t.to.Before(from) {
+		if (t.what == "emptied" || t.what == "dropped") && t.within(from, to) {
 			return true
 		}
 	}
-	return false
+	return f.lostNotice(instance, from, to)
+}
+
+// lostNotice reports whether a notice to an instance was lost in a period.
+func (f *fleet) lostNotice(instance int, from, to time.Time) bool {
+	return slices.ContainsFunc(f.troubles, func(t trouble) bool { return t.what == "notice" && t.instance == instance && t.within(from, to) })
 }
 
 // checkRead checks what an instance has read from Redis, which it may do only if it knows the purges there.
@@ -280,7 +290,7 @@ func (f *fleet) checkRead(r *rule, q *request) {
 
 // wasEmptied reports whether Redis has lost what it had in a period.
 func (f *fleet) wasEmptied(from, to time.Time) bool {
-	return slices.ContainsFunc(f.troubles, func(t trouble) bool { return t.what == "emptied" && !t.from.After(to) && !t.to.Before(from) })
+	return slices.ContainsFunc(f.troubles, func(t trouble) bool { return t.what == "emptied" && t.within(from, to) })
 }
 
 // softTimeout is that of the endpoints.

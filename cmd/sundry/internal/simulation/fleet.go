@@ -78,6 +78,9 @@ type trouble struct {
 	what     string
 }
 
+// within reports whether a trouble has touched a period.
+func (t trouble) within(from, to time.Time) bool { return !t.from.After(to) && !t.to.Before(from) }
+
 // fault notes a trouble that lasts from now on for some time.
 func (f *fleet) fault(instance int, lasts time.Duration) { f.trouble(instance, lasts, "fault") }
 
@@ -90,8 +93,8 @@ func (f *fleet) trouble(instance int, lasts time.Duration, what string) {
 // brief notes a trouble of an instant.
 func (f *fleet) brief(instance int) { f.trouble(instance, 0, "fault") }
 
-// lostNotice notes that an instance may not hear of what others have written.
-func (f *fleet) lostNotice(instance int) { f.trouble(instance, 0, "notice") }
+// noteLostNotice notes that an instance may not hear of what others have written.
+func (f *fleet) noteLostNotice(instance int) { f.trouble(instance, 0, "notice") }
 
 // droppedWrites notes that what instances write may be given up.
 func (f *fleet) droppedWrites() { f.trouble(everyone, 0, "dropped") }
@@ -178,7 +181,7 @@ func (f *fleet) newInstance(n int, servers map[string]*listener) (*instance, err
 	i.network = &Network{address: fmt.Sprintf("10.0.1.%d:40000", n+1), own: map[string]*listener{}, toRedis: newLink(), toWorld: newLink(), servers: servers}
 	i.network.toRedis.lost = func(notification bool) {
 		if notification {
-			f.lostNotice(n)
+			f.noteLostNotice(n)
 		} else {
 			f.brief(n)
 		}

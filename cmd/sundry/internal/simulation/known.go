@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), pausedAtAnError(), refusedResponse()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), pausedAtAnError(), refusedResponse()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -196,6 +196,20 @@ func missedUnsafe() Schedule {
 		{At: 2010 * ms, Do: "cut", On: 1},
 		{At: 3000 * ms, Do: "unsafe", On: 0, Target: apiPath + "3"},
 		{At: 12000 * ms, Do: "get", On: 1, Target: apiPath + "3 en"},
+	}}
+}
+
+// lostMark was taken for a break of P2: the notice of an unsafe request was lost on a connection that lived on. The instance serves its
+// copy once, and the burst's other requests with it; the confirmation behind it finds the mark, so that the last request must not get it.
+func lostMark() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 80390, Instances: 3, Events: []Event{
+		{At: 29215 * ms, Do: "start alone", On: 2, For: 4223 * ms},
+		{At: 31704 * ms, Do: "restart", On: 2},
+		{At: 34537 * ms, Do: "lose notices", On: 2, N: 3},
+		{At: 35361 * ms, Do: "unsafe", On: 1, Target: apiPath + "3"},
+		{At: 77528 * ms, Do: "burst", Target: apiPath + "3 en"},
+		{At: 79000 * ms, Do: "get", On: 2, Target: apiPath + "3 en"},
 	}}
 }
 
