@@ -23,15 +23,13 @@ import (
 
 // newSystem makes the replicator and the autopilot, and what the admin API shows and changes.
 func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
-	file := s.config.InData("settings")
-	var store live.Store = &live.File{Path: file}
+	store, file := live.Store(&live.File{Path: s.config.InData("settings")}), ""
 	if s.far != nil {
-		store = s.mirrored("settings", file, live.Sound, live.Merge)
+		store, file = s.far.SharedValue("settings"), s.config.InData("settings")
 	}
 	s.replicator = live.NewReplicator(live.ReplicatorConfig{
-		PendingFile: s.config.InData("pending"),
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
-		Store: store, Check: s.validate, Purge: s.purge, Unknown: s.distrust, Apply: s.apply, Returned: s.store.Missed, Registerer: reg, Log: s.log, Panics: s.panics,
+		Store: store, Copy: file, Check: s.validate, Purge: s.purge, Unknown: s.distrust, Apply: s.apply, Returned: s.store.Missed, Registerer: reg, Log: s.log, Panics: s.panics,
 	})
 	s.autopilot = autopilot.New(autopilot.Config{
 		Endpoints: s.piloted, Step: s.observer.Step, Replicator: s.replicator, Registerer: reg, Log: s.log,
@@ -52,12 +50,13 @@ func (s *server) newSystem(reg prometheus.Registerer) *admin.System {
 // in memory.
 func (s *server) statusStore() status.Store {
 	file := s.config.InData("status")
-	if s.far != nil {
-		sound := func(record []byte) bool { return len(record) > 0 }
-		merge := func(_, stored []byte) ([]byte, error) { return stored, nil } // instances add to what is there
-		return sharedStatus{s.mirrored("status", file, sound, merge)}
+	switch {
+	case s.far == nil:
+		return &live.File{Path: file}
+	case file == "":
+		return sharedStatus{s.far.SharedValue("status")}
 	}
-	return &live.File{Path: file}
+	return sharedStatus{&live.Mirror{Store: s.far.SharedValue("status"), Path: file, Log: s.log}}
 }
 
 // sharedStatus is a store of the status in Redis.
@@ -70,15 +69,6 @@ func (s sharedStatus) Load(ctx context.Context) ([]byte, error) {
 		err = fmt.Errorf("%w: %w", status.ErrNotAValue, err)
 	}
 	return stored, err
-}
-
-// mirrored is a value that the fleet shares in Redis, with a copy in a file; "" for none.
-func (s *server) mirrored(name, file string, sound func([]byte) bool, merge func(copied, stored []byte) ([]byte, error)) live.Store {
-	shared := s.far.SharedValue(name)
-	if file == "" {
-		return shared
-	}
-	return &live.Mirror{Store: shared, Path: file, Sound: sound, Merge: merge, Log: s.log}
 }
 
 // persists reports whether what operators change outlives a restart of this program, and of Redis.
@@ -117,7 +107,7 @@ func (s *server) catchUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	if err := s.replicator.FirstSync(ctx); err != nil {
-		s.log.Warn("serving without the settings that operators changed: they cannot be read yet", "error", err)
+		s.log.Warn("serving without the settings that operators changed meanwhile: they cannot be read yet", "error", err)
 	}
 }
 

@@ -27,7 +27,8 @@ func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
 		return recordView{}, err
 	}
 	a.Log.Info("changed by an operator", "seq", record.Seq, "by", record.By, "from", r.RemoteAddr)
-	return newRecordView(record, a.Replicator.IsPending(record)), nil
+	_, pending := a.Replicator.AuditLog()
+	return newRecordView(record, pending[record.ID]), nil
 }
 
 // fields of a record, without its methods: as a part of recordView, it is not to encode itself.
@@ -55,12 +56,12 @@ func (v recordView) status() int {
 }
 
 func (a *api) audit(*http.Request) (any, error) {
-	s, stored := a.Replicator.AuditLog()
+	s, pending := a.Replicator.AuditLog()
 	records := make([]recordView, len(s.Audit))
 	for i, r := range s.Audit {
-		records[i] = newRecordView(r, r.Seq > stored)
+		records[i] = newRecordView(r, pending[r.ID])
 	}
-	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - stored, "cache": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
+	return map[string]any{"seq": s.Seq, "audit": records, "pending": len(pending), "cache": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
 }
 
 func (a *api) undo(r *http.Request) (any, error) {

@@ -1,147 +1,148 @@
 package live
 
 import (
-	"context"
-	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
-	"sundry/cache/jitter"
-	"sundry/metrics/words"
+	"sundry/cache/policy"
+	"sundry/upstreams/host"
 )
 
-// ErrInvalid means that the change is a mistake, and nothing was changed.
-var ErrInvalid error = words.NewError("invalid change", "更改有误")
+// ErrOvertaken means that the target was changed since the change was decided about.
+var ErrOvertaken = errors.New("somebody else was first")
 
-// errConflict means that another instance stored a change first.
-var errConflict = errors.New("other changes were stored at the same time")
+// Change is what an operator requests.
+type Change struct {
+	ID     string            `json:"id"` // given by Replicator.Change
+	By     string            `json:"by"`
+	Do     string            `json:"do"`
+	Target string            `json:"target"`          // an endpoint, an API or a host
+	Cache  map[string]string `json:"cache,omitzero"`  // of DoCache: all settings; empty means back to the file
+	Set    map[string]string `json:"set,omitzero"`    // of DoCache, in place of Cache: the others remain, and "" removes one
+	Force  string            `json:"force,omitempty"` // of DoBreaker: auto, open or closed
+	Key    string            `json:"key,omitempty"`   // of DoDrop
+	Hard   bool              `json:"hard,omitempty"`  // of DoPurge
+	// For is how long cache settings or a hold last; 0 means until Until.
+	For time.Duration `json:"for,omitempty"`
+	// Until is when they expire; zero means never.
+	Until  time.Time `json:"until,omitzero"`
+	Undoes int64     `json:"undoes,omitempty"`
+	// Expected is when the target was last changed, as far as the decision about the change
+	// knew: if it was changed since, the change is refused with ErrOvertaken. Nil means that it does not matter.
+	Expected *time.Time `json:"-"` // such a change is never pending
+	// Note is the reason of DoCache, for the audit log; "" if none was given.
+	Note string `json:"note,omitempty"`
+}
 
-// errStoreTime means that a change could not be stored within storeTime.
-var errStoreTime = errors.New("the store took too long")
-
-const (
-	// storeTime limits how long an operator waits until a change is stored, in all: for changes
-	// that are being stored already, for each call of the store, and for further attempts while
-	// others keep storing theirs. The pauses between these grow from firstSwapPause to maxSwapPause.
-	storeTime      = 2 * time.Second
-	firstSwapPause = 2 * time.Millisecond
-	maxSwapPause   = 50 * time.Millisecond
-	swapSpread     = 0.9
-)
-
-// Change makes a change: it is checked, in force on this instance at once, stored, and
-// told to the other instances. What cannot be stored yet is pending, and stored later;
-// all that is an error is a mistake (ErrInvalid), or that cache settings could not be applied
-// here. With Expected, it is stored, or refused: nothing is changed then.
-func (r *Replicator) Change(ctx context.Context, c Change) (Record, error) {
-	c.ID = rand.Text()
-	if c.Expected != nil {
-		return r.changeExpected(ctx, c)
+// note returns what the record of a change says beside its target.
+func (c *Change) note() string {
+	switch {
+	case c.Do == DoPurge && c.Hard:
+		return "hard"
+	case c.Do == DoPurge:
+		return "soft"
+	case c.Do == DoCache:
+		return c.Note
 	}
-	record, failed, err := r.enforce(c)
+	return c.Key
+}
+
+// With returns the settings after a change.
+func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
+	r, err := s.recordFor(&c, now)
 	if err != nil {
-		return Record{}, refuse(ErrInvalid, err)
+		return nil, err
 	}
-	defer r.requestSync() // Run stores what is pending
-	if err = r.storePending(ctx); err != nil {
-		r.keepPending() // before the operator is told that it is pending
-	}
-	record = r.Settings().recordOf(record)
-	if r.IsPending(record) {
-		r.cfg.Log.Warn("change is in force on this instance only, until it can be stored", "do", c.Do, "target", c.Target, "by", c.By, "error", err)
-	} else {
-		r.logChange(c, record)
-	}
-	if failed != nil && c.Do == DoCache {
-		return record, refuse(words.Errorf("change %d is made, and could not be applied here yet", "更改 %d 已作出，但尚未能应用到本实例", record.Seq), failed)
-	}
-	return record, nil
+	return s.and(r), nil
 }
 
-func (r *Replicator) logChange(c Change, record Record) {
-	r.cfg.Log.Info("changed", "do", c.Do, "target", c.Target, "by", c.By, "seq", record.Seq, "undoes", c.Undoes)
-}
-
-// storePending stores the pending changes, unless others who were waiting for the store have
-// done so by then.
-func (r *Replicator) storePending(ctx context.Context) error {
-	ctx, cancel := withStoreTime(ctx)
-	defer cancel()
-	if err := r.lockStore(ctx); err != nil {
-		return err
+// recordFor returns the record of a change that is made now. It is later than the last one of its subject, even
+// if that was dated by a clock that is ahead.
+func (s *Settings) recordFor(c *Change, now time.Time) (Record, error) {
+	r := Record{Seq: s.Seq + 1, ID: c.ID, At: auditTime(now), By: c.By, Do: c.Do, Target: c.Target, Note: c.note(), Undoes: c.Undoes}
+	last := s.last(r.subject(), isAny)
+	if c.Expected != nil && !last.At.Equal(*c.Expected) {
+		return r, ErrOvertaken
 	}
-	defer r.unlockStore()
-	if r.Pending() == 0 {
-		return nil
+	if !r.At.After(last.At) {
+		r.At = last.At.Add(time.Millisecond)
 	}
-	return r.syncStore(ctx)
-}
-
-// withStoreTime returns a context that ends after storeTime, for all that an operator waits for.
-func withStoreTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, storeTime, errStoreTime)
-}
-
-// gaveUp reports whether nobody waits for the store any more, so that its silence says nothing. If it has not replied
-// within storeTime, it has failed.
-func gaveUp(ctx context.Context) bool {
-	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errStoreTime)
-}
-
-// changeExpected makes a change on top of what is stored, unless its target was changed since
-// it was decided about.
-func (r *Replicator) changeExpected(ctx context.Context, c Change) (record Record, err error) {
-	ctx, cancel := withStoreTime(ctx)
-	defer cancel()
-	if err := r.lockStore(ctx); err != nil {
-		return Record{}, err
+	until := c.Until
+	if c.For > 0 {
+		until = r.At.Add(c.For)
 	}
-	defer r.unlockStore()
-	if err = whileConflicts(ctx, func() error { record, err = r.tryExpected(ctx, c); return err }); err != nil {
-		return Record{}, fmt.Errorf("change %s of %s: %w", c.Do, c.Target, err)
+	switch c.Do {
+	case DoCache:
+		if values := s.valuesAfter(c, r.At); len(values) > 0 {
+			r.After = encoded(CacheSettings{values, until})
+		}
+		r.Before = last.After
+	case DoBreaker:
+		if _, err := host.ParseForce(c.Force); err != nil {
+			return r, err
+		}
+		if c.Force != host.Unforced.String() {
+			r.After = encoded(BreakerHold{c.Force, until})
+		}
+		r.Before = last.After
+	case DoPurge, DoDrop, DoReset:
+	default:
+		return r, fmt.Errorf("unknown change %q", c.Do)
 	}
-	r.logChange(c, record)
-	r.requestSync()
-	return record, nil
+	return r, nil
 }
 
-// tryExpected is changeExpected without its retries; errConflict asks for one.
-func (r *Replicator) tryExpected(ctx context.Context, c Change) (Record, error) {
-	now := auditTime(r.Now())
-	v, err := r.compareStored(ctx)
+// valuesAfter returns the cache settings of the target of a change after it.
+func (s *Settings) valuesAfter(c *Change, now time.Time) map[string]string {
+	if c.Set == nil {
+		return c.Cache
+	}
+	values := map[string]string{}
+	if before := s.Cache[c.Target]; before.isActive(now) {
+		maps.Copy(values, before.Values)
+	}
+	maps.Copy(values, c.Set)
+	maps.DeleteFunc(values, func(_, v string) bool { return v == "" })
+	return values
+}
+
+// encoded returns the JSON of a setting.
+func encoded(setting any) json.RawMessage {
+	b, err := json.Marshal(setting)
 	if err != nil {
-		return Record{}, err
+		return nil // cannot happen: strings and times always encode
 	}
-	v.next, err = v.next.With(c, now)
-	if err == nil {
-		err = r.check(c, v.next, now)
-	}
-	if err == nil {
-		err = r.write(ctx, v)
-	}
-	if err != nil {
-		return Record{}, err
-	}
-	return *v.next.lastRecord(), nil
+	return b
 }
 
-// check returns an error where the cache settings that a change makes do not compile. Others,
-// such as purges, are made whatever is stored: it may compile only where it came from.
-func (r *Replicator) check(c Change, next *Settings, now time.Time) error {
-	if c.Do != DoCache {
-		return nil
-	}
-	return r.cfg.Check(next.ActiveCache(now))
+// auditTime returns a time as records hold it: in UTC, and in milliseconds, so that
+// it is the same after it was stored as JSON.
+func auditTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// withNote returns the settings with a record of what became of the store.
+func (s *Settings) withNote(id, note string, now time.Time) *Settings {
+	return s.and(Record{Seq: s.Seq + 1, ID: id, At: auditTime(now), By: BySundry, Do: DoRestore, Target: policy.AllEndpoints, Note: note})
 }
 
-// whileConflicts tries again while others store first, for storeTime.
-func whileConflicts(ctx context.Context, try func() error) error {
-	until := time.Now().Add(storeTime)
-	for pause := firstSwapPause; ; pause = min(2*pause, maxSwapPause) {
-		err := try()
-		if !errors.Is(err, errConflict) || !time.Now().Before(until) || jitter.Pause(ctx, pause, swapSpread) != nil {
-			return err
+// Order is a one-off operation that every instance carries out once. To repeat it does no harm.
+type Order struct {
+	Seq    int64
+	At     time.Time // when the operator requested it: entries created later are not dropped
+	Do     string    // DoDrop or DoReset
+	Target string    // an endpoint, an API or a host
+	Key    string    // of DoDrop
+}
+
+// ordersOf returns the one-off operations among records. An instance that is starting carries out drops alone, because Redis, or what it
+// has stored on its disk, may still have the entries. Resets concern breakers that have counted failures, and its breakers have not.
+func ordersOf(records []Record, starting bool) (orders []Order) {
+	for _, r := range records {
+		if r.Do == DoDrop || r.Do == DoReset && !starting {
+			orders = append(orders, Order{r.Seq, r.At, r.Do, r.Target, r.Note})
 		}
 	}
+	return orders
 }

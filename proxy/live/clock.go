@@ -70,8 +70,8 @@ func (r *Replicator) readClock(ctx context.Context) error {
 	defer r.mu.Unlock()
 	r.datePending()
 	drops := r.dropsToRepeat(offset)
-	if r.loaded || len(r.pending) > 0 {
-		r.purge(drops)
+	if r.loaded || r.current.Seq > 0 {
+		r.purge(r.current, drops)
 	}
 	return nil
 }
@@ -83,8 +83,7 @@ func (r *Replicator) dropsToRepeat(offset time.Duration) []Order {
 		return nil
 	}
 	r.ordersOffset = offset
-	drops, _ := r.base.DueOrders(0, true) // pending ones were dated by the clock of this instance
-	return drops
+	return ordersOf(r.known.records, true) // pending ones were dated by the clock of this instance
 }
 
 func (r *Replicator) logClock(was, offset time.Duration) {

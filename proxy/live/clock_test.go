@@ -90,8 +90,8 @@ func TestSettingsAreDatedByTheStore(t *testing.T) {
 				}
 			}
 			s := r.Settings()
-			if p := s.Purges["ip"].Hard; !p.Equal(at.Add(off)) || !s.Orders[0].At.Equal(p) || !s.Audit[0].At.Equal(p) {
-				t.Errorf("stored as of %v, %v and %v, the store's time is %v", p, s.Orders[0].At, s.Audit[0].At, at.Add(off))
+			if p := s.Purges["ip"].Hard; !p.Equal(at.Add(off)) || !s.ops()[0].At.Equal(p) || !s.Audit[0].At.Equal(p) {
+				t.Errorf("stored as of %v, %v and %v, the store's time is %v", p, s.ops()[0].At, s.Audit[0].At, at.Add(off))
 			}
 			if want := (policy.Purge{Hard: at}); purges["ip"] != want || !purges["kd"].Soft.Equal(at) || len(orders) != 1 || !orders[0].At.Equal(at) {
 				t.Errorf("in force here as of %+v and %v, and it is %v", purges, orders, at)
@@ -133,8 +133,8 @@ func TestWhatIsPendingIsDatedByTheStore(t *testing.T) {
 			}
 			f.after(time.Second)
 			s, want := f.agree(), given.Add(off)
-			if p := s.Purges["ip"].Hard; !p.Equal(want) || !s.Orders[0].At.Equal(want) || !f.appliedTwo.purges()["ip"].Hard.Equal(want) {
-				t.Errorf("%v ahead: stored as of %v and %v, given at %v of the store", off, p, s.Orders[0].At, want)
+			if p := s.Purges["ip"].Hard; !p.Equal(want) || !s.ops()[0].At.Equal(want) || !f.appliedTwo.purges()["ip"].Hard.Equal(want) {
+				t.Errorf("%v ahead: stored as of %v and %v, given at %v of the store", off, p, s.ops()[0].At, want)
 			}
 			if p := at.purges()["ip"].Hard; !p.Equal(given) || len(at.orders()) != 1 {
 				t.Errorf("%v ahead: here it is of %v, given at %v; %d orders", off, p, given, len(at.orders()))
@@ -166,7 +166,7 @@ func TestOrdersAreDatedAnew(t *testing.T) {
 	withFleet(t, func(f *fleet) {
 		store := &otherClock{connection: &connection{sharedStore: f.connOne.sharedStore}, err: far.ErrNoClock}
 		f.change(Change{Do: DoDrop, Target: "ip", Key: "ip:k"})
-		at, ran := f.one.Settings().Orders[0].At, []time.Time(nil)
+		at, ran := f.one.Settings().ops()[0].At, []time.Time(nil)
 		three, applied := newReplicator(store)
 		if err := three.FirstSync(f.ctx); err != nil || len(applied.orders()) != 1 || three.InSync() {
 			t.Fatalf("%v: %+v, in sync: %v", err, applied.orders(), three.InSync())

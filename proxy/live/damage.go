@@ -1,6 +1,7 @@
 package live
 
 import (
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -8,43 +9,31 @@ import (
 )
 
 // damageWait is for how long an instance that may not know what damaged settings were leaves
-// them to such as do, which repair them within seconds.
+// them to those that do, which repair them within seconds.
 const damageWait = time.Minute
 
-// damage is that of the stored settings: what is there cannot be read as such.
+// damage is that of the stored settings: they cannot be read as such.
 type damage struct {
-	since  time.Time // when it was first seen; zero: there is none
-	inSync bool      // this instance was in sync then, and so knows what they were
+	since  time.Time // when it was first seen; zero means that there is none
+	inSync bool      // this instance was in sync then, or has a copy, and so knows what they were
 }
 
 // repairable returns the settings to store in the place of damaged ones, whose damage is the
 // cause; an error as long as others may know better. The caller holds the store lock.
-func (r *Replicator) repairable(known *Settings, now time.Time, cause error) (*Settings, error) {
+func (r *Replicator) repairable(known *Settings, cause error) (*Settings, error) {
 	if r.damage.since.IsZero() {
-		r.damage = damage{since: time.Now(), inSync: r.InSync()}
+		r.damage = damage{since: time.Now(), inSync: r.InSync() || r.hasCopyAlone()}
 	}
+	const note = "the stored settings were damaged"
 	switch {
 	case r.damage.inSync:
-		return known, nil
+		return known.withNote(rand.Text(), note, r.Now()), nil
 	case time.Since(r.damage.since) < damageWait:
 		return nil, fmt.Errorf("damaged, and another instance may know what they were: %w", cause)
 	}
-	return known.begunAnew(now), nil
-}
-
-// begunAnew returns the settings to go on with where nobody knows what those were that are
-// lost: nor what was purged, so that everything from before is.
-func (s *Settings) begunAnew(now time.Time) *Settings {
-	next := s.clone()
-	next.Seq++
-	next.purge(Change{Target: policy.AllEndpoints, Hard: true}, auditTime(now))
-	next.restored(now, "the stored settings were damaged, and no instance knew what they were: all that was cached before is purged")
-	return next
-}
-
-// restored adds a record of what became of the store.
-func (s *Settings) restored(now time.Time, note string) {
-	s.Audit = newest(append(s.Audit, Record{
-		Seq: s.Seq, At: auditTime(now), By: BySundry, Do: DoRestore, Target: policy.AllEndpoints, Note: note,
-	}), maxAudit)
+	next, err := known.With(Change{ID: rand.Text(), By: BySundry, Do: DoPurge, Target: policy.AllEndpoints, Hard: true}, r.Now())
+	if err != nil {
+		return nil, err // cannot happen: a purge has no mistakes
+	}
+	return next.withNote(rand.Text(), note+", and no instance knew what they were: all that was cached before is purged", r.Now()), nil
 }

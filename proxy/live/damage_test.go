@@ -14,7 +14,7 @@ import (
 // waits for that.
 func TestDamagedSettingsAreRepairedByWhoKnowsThem(t *testing.T) {
 	for name, garbage := range map[string]string{
-		"garbage": "garbage", "half": `{"seq":7,"aud`, "a list": "[]", "another type": `{"seq":"7"}`, "below zero": `{"seq":-1}`, "beyond all": `{"seq":9223372036854775807}`,
+		"garbage": "garbage", "half": `{"seq":7,"aud`, "a list": "[]", "another type": `{"seq":"7"}`, "below zero": `{"seq":-1}`, "beyond all": `{"seq":9223372036854775807}`, "a record beyond all": `{"seq":2,"audit":[{"seq":9223372036854775807}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFleet(t, func(f *fleet) {
@@ -30,13 +30,13 @@ func TestDamagedSettingsAreRepairedByWhoKnowsThem(t *testing.T) {
 					t.Errorf("a drop on it: %v, orders %v", err, at.orders())
 				}
 				f.after(2 * pollInterval)
-				if s := f.agree(); s.Seq != 2 || len(s.Purges) != 1 {
+				if s := f.agree(); s.Seq != 3 || s.Cache["ip"].Values["ttl"] != "1h" || len(s.Purges) != 1 || s.Audit[2].Do != DoRestore {
 					t.Errorf("repaired to %+v", s)
 				}
 				if n := testutil.ToFloat64(f.one.metrics.repairs) + testutil.ToFloat64(f.two.metrics.repairs); n != 1 {
 					t.Errorf("repaired %v times", n)
 				}
-				if err := late.sync(f.ctx); err != nil || late.Settings().Seq != 3 || late.Pending() != 0 || at.last()["ip"]["ttl"] != "1h" {
+				if err := late.sync(f.ctx); err != nil || late.Settings().Seq != 4 || late.Pending() != 0 || at.last()["ip"]["ttl"] != "1h" {
 					t.Errorf("%v: %+v", err, late.Settings())
 				}
 			})
@@ -63,14 +63,14 @@ func TestDamagedSettingsThatNobodyKnows(t *testing.T) {
 		}
 		f.after(3 * pollInterval)
 		s := late.Settings()
-		if p := at.purges()[policy.AllEndpoints].Hard; !late.InSync() || s.Seq != 1 || time.Since(p) > 4*pollInterval || s.lastRecord().Do != DoRestore {
+		if p := at.purges()[policy.AllEndpoints].Hard; !late.InSync() || s.Seq != 2 || time.Since(p) > 4*pollInterval || s.Audit[len(s.Audit)-1].Do != DoRestore {
 			t.Errorf("%+v, purges %v", s, at.purges())
 		}
 		for _, c := range []*connection{f.connOne, f.connTwo} { // who knew an older state adds it
 			c.away(false)
 		}
 		f.after(4 * pollInterval)
-		if s := f.agree(); s.ActiveCache(time.Now())["ip"]["ttl"] != "1h" || s.Purges[policy.AllEndpoints].Hard.IsZero() || !s.equals(late.Settings()) {
+		if s := f.agree(); s.ActiveCache(time.Now())["ip"]["ttl"] != "1h" || s.Purges[policy.AllEndpoints].Hard.IsZero() || !same(t, s, late.Settings()) {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -101,7 +101,7 @@ func TestDamagedSettingsOfAReadOnlyStore(t *testing.T) {
 			c.inject(func(c *connection) { c.readOnly = false })
 		}
 		f.after(2 * pollInterval)
-		if s := f.agree(); s.Seq != 2 || len(s.Purges) != 1 {
+		if s := f.agree(); s.Seq != 3 || len(s.Purges) != 1 {
 			t.Errorf("%+v", s)
 		}
 	})

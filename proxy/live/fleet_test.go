@@ -1,8 +1,9 @@
 package live
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -253,13 +254,56 @@ func (f *fleet) stored() []byte {
 	return b
 }
 
+// ops returns the one-off operations that settings hold.
+func (s *Settings) ops() []Order { return ordersOf(s.records, false) }
+
+// stored returns settings as they are stored.
+func stored(t *testing.T, s *Settings) []byte {
+	t.Helper()
+	b, err := s.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// same reports whether settings are stored as the same.
+func same(t *testing.T, a, b *Settings) bool {
+	t.Helper()
+	return string(stored(t, a)) == string(stored(t, b))
+}
+
+// decoded returns settings as another instance reads them.
+func decoded(t *testing.T, s *Settings) *Settings {
+	t.Helper()
+	back, err := parse(stored(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// and makes more changes of settings, an hour after nine and later.
+func and(t *testing.T, s *Settings, changes ...Change) *Settings {
+	t.Helper()
+	for i, c := range changes {
+		c.ID = cmp.Or(c.ID, rand.Text())
+		next, err := s.With(c, nine.Add(time.Hour+time.Duration(i)*time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = next
+	}
+	return s
+}
+
 // agree checks that both instances and the store have come to the same.
 func (f *fleet) agree() *Settings {
 	f.Helper()
 	one, two := f.one.Settings(), f.two.Settings()
-	var stored Settings
-	if err := json.Unmarshal(f.stored(), &stored); err != nil || !one.equals(two) || !one.equals(&stored) {
-		f.Errorf("%v\n%+v\n%+v\n%+v", err, one, two, &stored)
+	stored, err := parse(f.stored())
+	if err != nil || !same(f.T, one, two) || !same(f.T, one, stored) {
+		f.Errorf("%v\n%+v\n%+v\n%+v", err, one, two, stored)
 	}
 	if n := f.one.Pending() + f.two.Pending(); n != 0 || testutil.ToFloat64(f.one.metrics.pending) != 0 {
 		f.Errorf("%d changes are pending", n)

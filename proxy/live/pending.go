@@ -11,7 +11,7 @@ import (
 // maxPending bounds the changes that wait for the store: see bounded.
 const maxPending = 100
 
-// pendingChange is in force on this instance, and not stored yet. The file of pending changes has its JSON.
+// pendingChange is in force on this instance, and not stored yet. The copy of the settings has its JSON.
 type pendingChange struct {
 	Change
 	At time.Time `json:"at"`
@@ -37,19 +37,20 @@ func (r *Replicator) enforce(c Change) (of Record, failed, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := pendingChange{Change: c, At: now, Made: made, Known: r.current.lastChangedByHand(c.Do, c.Target)}
-	if next, err = r.current.With(c, now); err != nil {
+	if of, err = r.current.recordFor(&c, now); err != nil {
 		return Record{}, nil, err
 	}
-	r.current = next
-	r.pending = bounded(append(slices.Clone(r.pending), p))
-	r.metrics.pending.Set(float64(len(r.pending)))
-	var orders []Order
-	if c.Do == DoDrop || c.Do == DoReset {
-		orders = next.Orders[len(next.Orders)-1:]
-	}
-	r.purge(orders)
-	return *next.lastRecord(), r.apply(), nil
+	p := pendingChange{Change: c, At: now, Made: made, Known: r.current.last(of.subject(), isByHand).At}
+	r.current = r.current.and(of)
+	r.setPending(bounded(append(slices.Clone(r.pending), p)))
+	r.purge(r.current, ordersOf([]Record{of}, false))
+	return of, r.apply(), nil
+}
+
+// setPending replaces the pending changes. The caller holds mu.
+func (r *Replicator) setPending(changes []pendingChange) {
+	r.pending = changes
+	r.metrics.pending.Set(float64(len(changes)))
 }
 
 // datePending dates what is pending by the store's clock, which may not have been known when it
@@ -65,7 +66,7 @@ func (r *Replicator) datePending() {
 	if !dated {
 		return
 	}
-	if current, err := r.base.withPending(next); err == nil { // there is none: they were made before
+	if current, err := r.known.withPending(next); err == nil { // there is none: they were made before
 		r.current, r.pending = current, next
 	}
 }
@@ -147,52 +148,43 @@ func (r *Replicator) Pending() int {
 	return len(r.pending)
 }
 
-// AuditLog returns the settings in force, which hold the audit log, and the number
-// of the last change that is stored: those after it are pending.
-func (r *Replicator) AuditLog() (s *Settings, stored int64) {
+// AuditLog returns the settings in force, which hold the audit log, and the IDs of the records that are pending.
+func (r *Replicator) AuditLog() (s *Settings, pending map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.pending) == 0 {
-		return r.current, r.current.Seq
+	pending = map[string]bool{}
+	for _, c := range r.pending {
+		pending[c.ID] = true
 	}
-	return r.current, r.base.Seq
+	return r.current, pending
 }
 
-// IsPending reports whether the change of a record waits for the store.
-func (r *Replicator) IsPending(of Record) bool {
-	s, stored := r.AuditLog()
-	return of.Seq > stored && slices.ContainsFunc(s.Audit, of.sameAs)
-}
-
-// ranWhilePending returns a test for the orders of these changes: this instance
-// carried them out while they were pending, and must not do so again once they are
-// stored.
-func ranWhilePending(changes []pendingChange) func(Order) bool {
-	return func(o Order) bool {
-		return slices.ContainsFunc(changes, func(c pendingChange) bool {
-			return o.Do == c.Do && o.Target == c.Target && o.Key == c.Key && o.At.Equal(c.At)
-		})
+// recordOf returns the record of a change as it is now, and whether it waits for the store.
+func (r *Replicator) recordOf(made Record) (now Record, pending bool) {
+	s, waiting := r.AuditLog()
+	if now, ok := s.record(made.ID); ok {
+		return now, waiting[made.ID]
 	}
+	return made, waiting[made.ID]
 }
 
-// withPending returns the settings with pending changes made on top. One that could not be
-// stored when it was made meets others by the rules of merge: a target that an operator
-// changed later elsewhere stays as it was set there, and all purges and orders count.
-// Changes that the settings include already, because only the store's answer was lost, are
-// not made twice.
+// withPending returns the settings with pending changes made on top, but for those that they hold already, because only the store's
+// reply was lost. One that could not be stored when it was made stays in the past if an operator changed the same target later elsewhere;
+// all purges and one-off operations count.
 func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 	next := s
 	for _, c := range changes {
-		switch {
-		case s.includesPending(c):
-		case (c.Do == DoCache || c.Do == DoBreaker) && c.isOvertakenBy(s.lastChangedByHand(c.Do, c.Target)):
-			next = next.withOvertaken(c)
-		default:
-			var err error
-			if next, err = next.With(c.Change, c.At); err != nil {
-				return nil, fmt.Errorf("pending change: %w", err)
-			}
+		if _, stored := s.record(c.ID); stored {
+			continue
 		}
+		r, err := next.recordFor(&c.Change, c.At)
+		if err != nil {
+			return nil, fmt.Errorf("pending change: %w", err)
+		}
+		if r.lasts() && r.Do != DoPurge && c.isOvertakenBy(s.last(r.subject(), isByHand).At) {
+			r.At = c.At
+		}
+		next = next.and(r)
 	}
 	return next, nil
 }
@@ -202,42 +194,13 @@ func (c *pendingChange) isOvertakenBy(other time.Time) bool {
 	return c.waited && other.After(later(c.At, c.Known))
 }
 
-// includesPending reports whether a change is in the audit log. Its number may be another one
-// there than it was while it was pending.
-func (s *Settings) includesPending(c pendingChange) bool {
-	return c.ID != "" && slices.ContainsFunc(s.Audit, func(r Record) bool { return r.ID == c.ID })
-}
-
-// lacking returns the changes that the settings do not include, of which some are known to be
-// in them.
+// lacking returns the changes that the settings do not hold, beside those that they are known to include.
 func (s *Settings) lacking(changes, included []pendingChange) (lacking []pendingChange) {
 	for _, c := range changes {
 		known := slices.ContainsFunc(included, func(i pendingChange) bool { return i.ID == c.ID })
-		if !known && !s.includesPending(c) {
+		if _, stored := s.record(c.ID); !stored && !known {
 			lacking = append(lacking, c)
 		}
 	}
 	return lacking
-}
-
-// recordOf returns the record of a change as it is in the audit log now.
-func (s *Settings) recordOf(made Record) Record {
-	for _, r := range slices.Backward(s.Audit) {
-		if r.ID == made.ID {
-			return r
-		}
-	}
-	return made
-}
-
-// withOvertaken returns the settings with the record of a pending change that came
-// too late to have an effect.
-func (s *Settings) withOvertaken(c pendingChange) *Settings {
-	next := s.clone()
-	next.Seq++
-	next.Audit = newest(append(next.Audit, Record{
-		Seq: next.Seq, ID: c.ID, At: c.At, By: c.By, Do: DoOvertaken, Target: c.Target,
-		Note: "a pending change of " + c.Do + " was overtaken by a later change on another instance, which stays in force",
-	}), maxAudit)
-	return next
 }

@@ -2,9 +2,9 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -48,11 +48,11 @@ func TestPendingChangesMeetOthers(t *testing.T) {
 		if diff := cmp.Diff(map[string]map[string]string{"60s": {"ttl": "2m"}, "ip": {"ttl": "4m"}}, s.ActiveCache(time.Now())); diff != "" {
 			t.Error(diff)
 		}
-		if m := s.Purges["ip"]; !m.Hard.Equal(purged) || m.Soft.IsZero() || len(s.Orders) != 2 {
+		if m := s.Purges["ip"]; !m.Hard.Equal(purged) || m.Soft.IsZero() || len(s.ops()) != 2 {
 			t.Errorf("%+v", s)
 		}
-		if !slices.ContainsFunc(s.Audit, func(r Record) bool { return r.Do == "overtaken" && r.Target == "ip" }) {
-			t.Errorf("no record of the overtaken change: %+v", s.Audit)
+		if !slices.ContainsFunc(s.Audit, func(r Record) bool { return r.Do == DoCache && strings.Contains(string(r.After), "3m") }) {
+			t.Errorf("no record of the change that a later one overtook: %+v", s.Audit)
 		}
 		if len(f.appliedTwo.orders()) != 2 {
 			t.Errorf("orders carried out elsewhere: %v", f.appliedTwo.orders())
@@ -60,6 +60,29 @@ func TestPendingChangesMeetOthers(t *testing.T) {
 		before := s.Seq
 		if f.after(time.Hour); f.agree().Seq != before {
 			t.Errorf("they do not converge: change %d became %d", before, f.one.Settings().Seq)
+		}
+	})
+}
+
+// TestAChangeThatHistoryHasForgotten is no longer pending, although the store keeps no record of it: it is older than all that are kept.
+func TestAChangeThatHistoryHasForgotten(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		f.connTwo.away(true)
+		for _, c := range []Change{ttl("1h", 0), {By: "me", Do: DoReset, Target: "h"}} {
+			if _, err := f.two.Change(f.ctx, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.after(time.Second)
+		f.change(ttl("2h", 0))
+		for range 2 * maxAudit {
+			f.change(Change{By: "me", Do: DoPurge, Target: "60s"})
+			f.after(time.Millisecond)
+		}
+		f.connTwo.away(false)
+		f.after(2 * pollInterval)
+		if s := f.agree(); s.Cache["ip"].Values["ttl"] != "2h" {
+			t.Errorf("%+v", s.Cache)
 		}
 	})
 }
@@ -93,7 +116,7 @@ func TestPendingChangesSurviveALossOfTheStore(t *testing.T) {
 		"empty":           {true, func([]byte) []byte { return nil }, "2h"},
 		"restored":        {true, func(backup []byte) []byte { return backup }, "2h"},
 		"never anything":  {false, func([]byte) []byte { return nil }, ""},
-		"never looked at": {false, func([]byte) []byte { b, _ := json.Marshal(longHistory(300)); return b }, "300s"},
+		"never looked at": {false, func([]byte) []byte { b, _ := longHistory(300).encode(); return b }, "300s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -125,8 +148,8 @@ func TestPendingChangesSurviveALossOfTheStore(t *testing.T) {
 				conn.away(false)
 				time.Sleep(2 * pollInterval)
 				synctest.Wait()
-				var stored Settings
-				if err := json.Unmarshal(conn.mem, &stored); err != nil || stored.Purges["ip"].Hard.IsZero() || replicator.Pending() != 0 {
+				stored, err := parse(conn.mem)
+				if err != nil || stored.Purges["ip"].Hard.IsZero() || replicator.Pending() != 0 {
 					t.Errorf("%v: %+v", err, stored)
 				}
 				if got := stored.ActiveCache(time.Now())["ip"]["ttl"]; got != row.want || len(stored.Cache) > 1 && stored.Cache["first"].Values == nil {
@@ -141,9 +164,11 @@ func TestPendingChangesSurviveALossOfTheStore(t *testing.T) {
 
 // longHistory is settings of so many changes; the audit log does not hold the first.
 func longHistory(n int) *Settings {
-	s, _ := (&Settings{}).With(Change{Do: "cache", Target: "first", Cache: map[string]string{"ttl": "1s"}}, nine)
-	for range n {
-		s, _ = s.With(ttl("300s", 0), nine)
+	s, _ := (&Settings{}).With(Change{ID: "first", Do: "cache", Target: "first", Cache: map[string]string{"ttl": "1s"}}, nine)
+	for i := range n {
+		c := ttl("300s", 0)
+		c.ID = fmt.Sprint(i)
+		s, _ = s.With(c, nine)
 	}
 	return s
 }
@@ -279,8 +304,11 @@ func TestOvertaking(t *testing.T) {
 		stored := and(t, &Settings{}, Change{By: "other", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1m"}})
 		ours := pendingChange{Change: Change{ID: "a", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2m"}}, At: row.at, Known: row.known, waited: row.waited}
 		s, err := stored.withPending([]pendingChange{ours})
-		if err != nil || s.Cache["ip"].Values["ttl"] != row.want || s.recordOf(Record{ID: "a"}).Seq != 2 {
-			t.Errorf("%s: %v %+v", name, err, s)
+		if err != nil || s.Cache["ip"].Values["ttl"] != row.want {
+			t.Fatalf("%s: %v %+v", name, err, s)
+		}
+		if r, ok := s.record("a"); !ok || r.Seq != 2 {
+			t.Errorf("%s: %+v", name, r)
 		}
 		if again, err := s.withPending([]pendingChange{ours}); err != nil || again != s {
 			t.Errorf("%s: made twice", name)

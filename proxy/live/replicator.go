@@ -1,11 +1,9 @@
 package live
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,8 +45,8 @@ type ReplicatorConfig struct {
 	// Returned is called when this instance is in sync after it was not, such as after
 	// an outage of the store; nil: nobody needs to know. It must not block.
 	Returned func()
-	// PendingFile keeps pending changes over a restart; "" means that a restart loses them.
-	PendingFile string
+	// Copy is a file with the settings known here, and those that are pending; "" means that a restart loses what the store lacks.
+	Copy string
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 	// Panics catches those of Run.
@@ -72,20 +70,20 @@ type Replicator struct {
 	expiryChanged chan struct{} // receives a value when expiry, or its time by the clock of this instance, may have changed
 
 	mu           sync.Mutex
-	current      *Settings // in force: base with the pending changes
-	base         *Settings // last known to be stored
-	baseRaw      []byte    // base as it is stored
+	current      *Settings // in force: known with the pending changes
+	known        *Settings // all that was stored
+	raw          []byte    // what was stored last
+	complete     bool      // raw has all that is known
 	pending      []pendingChange
 	loaded       bool          // the store was read, even if it was empty
-	ordersDone   int64         // number of the last change whose orders were carried out
 	ordersOffset time.Duration // by how much the store's clock was ahead when the known drops were last carried out, about
-	missed       time.Time     // orders given before it may have been missed here; zero: none were
-	unknown      time.Time     // drops ordered before it may not have been known at the start; zero: all were
+	missed       time.Time     // drops from before it may have been missed here; zero means that none were
+	unknown      time.Time     // drops from before it may not have been known at the start; zero means that all were
 	expiry       time.Time     // when something of current expires; zero: nothing does
 	applyErr     error         // what of current could not be applied
 	started      time.Time
 
-	kept   pendingFile
+	copy   copyFile
 	damage damage // guarded by storeLock
 	// clockOffset is by how many nanoseconds the store's clock is ahead.
 	clockOffset atomic.Int64
@@ -99,10 +97,11 @@ type Replicator struct {
 
 // NewReplicator returns a Replicator with empty settings.
 func NewReplicator(cfg ReplicatorConfig) *Replicator {
+	none := settingsOf(nil, time.Time{})
 	r := &Replicator{
-		cfg: cfg, current: &Settings{}, base: &Settings{},
+		cfg: cfg, current: none, known: none,
 		storeLock: make(chan struct{}, 1), syncRequested: make(chan struct{}, 1), expiryChanged: make(chan struct{}, 1),
-		started: time.Now(), kept: pendingFile{path: cfg.PendingFile, log: cfg.Log},
+		started: time.Now(), copy: copyFile{path: cfg.Copy, log: cfg.Log},
 	}
 	r.metrics = newReplicatorMetrics(cfg.Registerer, r.InSync)
 	return r
@@ -131,42 +130,41 @@ func (r *Replicator) lockStore(ctx context.Context) error {
 
 func (r *Replicator) unlockStore() { <-r.storeLock }
 
-// adopt puts settings into force that are stored as raw, and on top of them what is pending
-// beside the changes that they include.
-func (r *Replicator) adopt(base *Settings, raw []byte, included []pendingChange) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ran := r.pending
-	r.pending = base.lacking(ran, included)
-	next, err := base.withPending(r.pending)
-	if err != nil {
-		return err // cannot happen: they were made before
-	}
-	orders, missed := base.DueOrders(r.ordersDone, !r.loaded)
-	r.noteMissed(missed)
-	r.current, r.base, r.baseRaw, r.loaded, r.applyErr = next, base, raw, true, errUnfinished
-	r.metrics.pending.Set(float64(len(r.pending)))
-	r.purge(slices.DeleteFunc(orders, ranWhilePending(ran)))
-	r.ordersDone = base.Seq
-	r.setInSync(true)
-	return r.apply()
-}
-
 // errUnfinished stands for the result of putting settings into force until there is one; it stays if
 // that panics.
 var errUnfinished = errors.New("putting the settings into force was broken off")
 
-// inForce reports whether settings that are stored as raw are in force already, all of them.
-func (r *Replicator) inForce(raw []byte) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.loaded && r.applyErr == nil && r.ordersDone == r.base.Seq && bytes.Equal(raw, r.baseRaw)
+// purge puts the purges of settings into force, and carries out one-off operations. The caller holds mu.
+func (r *Replicator) purge(s *Settings, orders []Order) {
+	r.cfg.Purge(r.localPurges(s.purgesSince(r.missed)), r.localOrders(orders))
 }
 
-// purge puts the purges into force that the current settings hold, and carries out
-// orders. The caller holds mu.
-func (r *Replicator) purge(orders []Order) {
-	r.cfg.Purge(r.localPurges(r.current.purgesSince(r.missed)), r.localOrders(orders))
+// noteMissed notes that drops from before the floor of stored settings may have been missed. What
+// was cached here before it is then purged. An instance that has just started has cached
+// nothing: only what it has on its disk, and what it finds in Redis, may be of before. The caller holds mu.
+func (r *Replicator) noteMissed(stored *Settings) {
+	switch {
+	case stored.floor.IsZero(), r.loaded && !stored.mayMiss(r.known):
+		return
+	case !r.loaded:
+		r.unknown = stored.floor
+		if at := r.local(stored.floor); at.Before(r.started) {
+			if r.cfg.Unknown != nil {
+				r.cfg.Unknown(at)
+			}
+			return
+		}
+	}
+	r.missed = later(r.missed, stored.floor)
+	r.cfg.Log.Warn("some drops were missed and are no longer known; all that was cached before is purged here", "before", r.missed)
+}
+
+// DropsKnownSince returns the time from which on this instance has known, at its start, what
+// was requested to be dropped; zero means all of it. What it stored before may have been dropped.
+func (r *Replicator) DropsKnownSince() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.local(r.unknown)
 }
 
 // apply puts the rest of the current settings into force as they are now. The caller
@@ -179,7 +177,7 @@ func (r *Replicator) apply() error {
 		return r.cfg.Apply(EffectiveSettings{Cache: r.current.ActiveCache(now), Breakers: r.current.HeldBreakers(now)})
 	})()
 	if r.applyErr == nil {
-		r.metrics.sequence.Set(float64(r.ordersDone))
+		r.metrics.sequence.Set(float64(r.known.Seq))
 	}
 	return r.applyErr
 }

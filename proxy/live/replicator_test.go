@@ -61,7 +61,7 @@ func TestLostSettingsAreStoredAgain(t *testing.T) {
 		if b := f.stored(); len(b) == 0 {
 			t.Error("nothing is stored")
 		}
-		if s := f.change(ttl("2h", 0)); s.Seq != 2 {
+		if s := f.change(ttl("2h", 0)); s.Seq != 3 || s.Audit[1].Note != "the store was emptied" {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -121,8 +121,8 @@ func TestWhatExpectsAnotherChangeIsStoredOrRefused(t *testing.T) {
 	c.Expected = &never
 	store := &connection{sharedStore: &sharedStore{}, readOnly: true}
 	replicator, at := newReplicator(store)
-	if _, err := replicator.Change(t.Context(), c); !errors.Is(err, errAway) || len(at.cache) != 0 || replicator.Pending() != 0 {
-		t.Errorf("%v %v", err, at.cache)
+	if _, err := replicator.Change(t.Context(), c); !errors.Is(err, errAway) || len(at.last()) != 0 || replicator.Pending() != 0 {
+		t.Errorf("%v %v", err, at.last())
 	}
 	store.inject(func(c *connection) { c.readOnly = false })
 	if r, err := replicator.Change(t.Context(), c); err != nil || r.Seq != 1 || at.last()["ip"]["ttl"] != "1h" {

@@ -1,12 +1,14 @@
 package live
 
 import (
-	"encoding/json"
+	"cmp"
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"sundry/cache/policy"
 	"sundry/upstreams/host"
@@ -19,15 +21,13 @@ func after(t *testing.T, changes ...Change) *Settings {
 	t.Helper()
 	s := &Settings{}
 	for i, c := range changes {
-		before, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := stored(t, s)
+		c.ID = cmp.Or(c.ID, rand.Text())
 		next, err := s.With(c, nine.Add(time.Duration(i)*time.Minute))
 		if err != nil {
 			t.Fatalf("%+v: %v", c, err)
 		}
-		if still, _ := json.Marshal(s); string(still) != string(before) {
+		if still := stored(t, s); string(still) != string(before) {
 			t.Fatalf("%+v changed the settings before it: %s", c, still)
 		}
 		s = next
@@ -42,7 +42,7 @@ func TestCacheSettingsComeAndGo(t *testing.T) {
 		Change{By: "c", Do: "cache", Target: "ip"},
 	)
 	want := map[string]map[string]string{"60s": {"ttl": "2h"}}
-	if diff := cmp.Diff(want, s.ActiveCache(nine.Add(5*time.Minute))); diff != "" {
+	if diff := gocmp.Diff(want, s.ActiveCache(nine.Add(5*time.Minute))); diff != "" {
 		t.Error(diff)
 	}
 	if live := s.ActiveCache(nine.Add(11 * time.Minute)); len(live) != 0 {
@@ -98,7 +98,7 @@ func TestBreakersAndPurges(t *testing.T) {
 		Change{Do: "drop", Target: "ip", Key: "ip:k"},
 		Change{Do: "reset", Target: "a"},
 	)
-	if diff := cmp.Diff(map[string]host.Force{"a": host.ForceOpen}, s.HeldBreakers(nine)); diff != "" {
+	if diff := gocmp.Diff(map[string]host.Force{"a": host.ForceOpen}, s.HeldBreakers(nine)); diff != "" {
 		t.Error(diff)
 	}
 	if held := s.HeldBreakers(nine.Add(2 * time.Hour)); len(held) != 0 {
@@ -107,10 +107,10 @@ func TestBreakersAndPurges(t *testing.T) {
 	want := map[string]policy.Purge{
 		"ip": {Soft: nine.Add(3 * time.Minute), Hard: nine.Add(4 * time.Minute)}, policy.AllEndpoints: {Soft: nine.Add(5 * time.Minute)},
 	}
-	if diff := cmp.Diff(want, s.purgesSince(time.Time{})); diff != "" {
+	if diff := gocmp.Diff(want, s.purgesSince(time.Time{})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Order{{Seq: 7, At: nine.Add(6 * time.Minute), Do: "drop", Target: "ip", Key: "ip:k"}, {Seq: 8, At: nine.Add(7 * time.Minute), Do: "reset", Target: "a"}}, s.Orders); diff != "" {
+	if diff := gocmp.Diff([]Order{{Seq: 7, At: nine.Add(6 * time.Minute), Do: "drop", Target: "ip", Key: "ip:k"}, {Seq: 8, At: nine.Add(7 * time.Minute), Do: "reset", Target: "a"}}, s.ops()); diff != "" {
 		t.Error(diff)
 	}
 	for _, c := range []Change{{Do: "breaker", Target: "a", Force: "ajar"}, {Do: "dance"}} {
@@ -124,8 +124,8 @@ func TestBreakersAndPurges(t *testing.T) {
 // for one.
 func TestAPurgeAfterOneOfTheFuture(t *testing.T) {
 	for _, hard := range []bool{false, true} {
-		s := &Settings{Purges: map[string]StoredPurge{"ip": {Purge: policy.Purge{Soft: nine.Add(time.Hour), Hard: nine.Add(time.Hour)}}}}
-		next, err := s.With(Change{Do: DoPurge, Target: "ip", Hard: hard}, nine)
+		s := and(t, &Settings{}, Change{Do: DoPurge, Target: "ip"}, Change{Do: DoPurge, Target: "ip", Hard: true})
+		next, err := s.With(Change{ID: "a", Do: DoPurge, Target: "ip", Hard: hard}, nine)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,22 +138,21 @@ func TestAPurgeAfterOneOfTheFuture(t *testing.T) {
 
 func TestHistoryIsBounded(t *testing.T) {
 	s := &Settings{}
-	for range 500 {
-		next, err := s.With(Change{Do: "drop", Target: "ip", Key: "ip:k"}, nine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s = next
+	for n := range 500 {
+		s = and(t, s, Change{Do: "drop", Target: "ip", Key: fmt.Sprint("ip:", n)}, Change{Do: "purge", Target: "ip"}, Change{Do: "breaker", Target: "h", Force: "open"})
 	}
-	if len(s.Audit) != maxAudit || len(s.Orders) != maxOrders || s.Audit[maxAudit-1].Seq != 500 {
-		t.Errorf("%d records, %d orders", len(s.Audit), len(s.Orders))
+	if len(s.Audit) != maxAudit || len(s.records) > maxAudit+maxDrops+2 || len(s.stored().Orders) != maxOrders || s.Seq != 1500 {
+		t.Errorf("%d records, %d of them in the log, %d orders", len(s.records), len(s.Audit), len(s.stored().Orders))
+	}
+	if s.floor.IsZero() || len(decoded(t, s).records) != len(s.records) || !decoded(t, s).floor.Equal(s.floor) {
+		t.Errorf("the floor is %v, and %v once it was stored", s.floor, decoded(t, s).floor)
 	}
 }
 
 func TestSettingsSurviveJSON(t *testing.T) {
 	s := after(t, Change{Do: "cache", Target: "ip", Cache: map[string]string{"ttl": "1h"}, For: time.Hour}, Change{Do: "purge", Target: "ip"})
-	if diff := cmp.Diff(s, decoded(t, s)); diff != "" {
-		t.Error(diff)
+	if !same(t, s, decoded(t, s)) {
+		t.Errorf("%+v, and read again %+v", s, decoded(t, s))
 	}
 }
 
@@ -173,18 +172,22 @@ func TestRecordsSayWhatWasDone(t *testing.T) {
 func TestWhenSettingsWereChanged(t *testing.T) {
 	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Note: "because"}
 	s := after(t, step, Change{By: "op", Do: DoCache, Target: "60s", Cache: map[string]string{"ttl": "1h"}}, Change{By: "op", Do: DoPurge, Target: "ip"})
-	if s.Audit[0].Note != "because" || !s.LastChanged("ip").Equal(nine) || !s.lastChangedByHand(DoCache, "ip").IsZero() {
+	if s.Audit[0].Note != "because" || !s.LastChanged("ip").Equal(nine) || !byHand(s).IsZero() {
 		t.Errorf("%+v", s)
 	}
 	undo, err := s.Undo(1, "op", nine)
 	if err != nil {
 		t.Fatal(err)
 	}
+	undo.ID = "undo"
 	undone, err := s.With(undo, nine.Add(time.Hour))
-	if err != nil || !undone.LastChanged("ip").Equal(nine.Add(time.Hour)) || !undone.lastChangedByHand(DoCache, "ip").Equal(nine.Add(time.Hour)) {
+	if err != nil || !undone.LastChanged("ip").Equal(nine.Add(time.Hour)) || !byHand(undone).Equal(nine.Add(time.Hour)) {
 		t.Errorf("%+v %v", undone, err)
 	}
 }
+
+// byHand returns when an operator last changed the cache settings of ip.
+func byHand(s *Settings) time.Time { return s.last(subject{DoCache, "ip", ""}, isByHand).At }
 
 // TestAnOperatorsChangeOutlivesTheAuditLog: an older one, which was pending meanwhile, does
 // not replace it.
@@ -193,10 +196,10 @@ func TestAnOperatorsChangeOutlivesTheAuditLog(t *testing.T) {
 	for range maxAudit {
 		s = and(t, s, Change{By: "job", Do: DoPurge, Target: "60s"})
 	}
-	backup := decoded(t, &Settings{Seq: s.Seq})
-	for name, s := range map[string]*Settings{"in force": s, "stored": decoded(t, s), "restored": backup.merge(s, nine), "with a backup": s.merge(backup, nine)} {
-		if byHand := s.lastChangedByHand(DoCache, "ip"); !byHand.Equal(nine) {
-			t.Errorf("%s: changed by hand at %v", name, byHand)
+	step := and(t, s, Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}})
+	for name, s := range map[string]*Settings{"in force": s, "stored": decoded(t, s), "stored, with a step of the autopilot": decoded(t, step), "restored": (&Settings{}).merge(s)} {
+		if at := byHand(s); !at.Equal(nine) {
+			t.Errorf("%s: changed by hand at %v", name, at)
 		}
 	}
 }

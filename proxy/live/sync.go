@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -21,7 +20,7 @@ const (
 // what was purged while it was away. What was pending when it ended is in force first.
 // It retries until ctx ends.
 func (r *Replicator) FirstSync(ctx context.Context) error {
-	r.cfg.Panics.Func(panics.Settings, r.restorePending)()
+	r.cfg.Panics.Func(panics.Settings, r.readCopy)()
 	for failures := 1; ; failures++ {
 		r.clockKnown.Store(false) // so that sync reads it
 		err := r.sync(ctx)
@@ -73,8 +72,8 @@ func (r *Replicator) leave() {
 	defer cancel()
 	err := r.sync(ctx)
 	switch {
-	case err != nil && r.kept.keeps():
-		r.cfg.Log.Warn("pending changes are kept in a file until this instance starts again: others do not know them yet", "changes", r.Pending(), "file", r.cfg.PendingFile, "error", err)
+	case err != nil && r.copy.holdsPending():
+		r.cfg.Log.Warn("pending changes stay in a file until this instance starts again: others do not know them yet", "changes", r.Pending(), "file", r.cfg.Copy, "error", err)
 	case err != nil:
 		r.cfg.Log.Error("pending changes are lost with this instance: others do not know them", "changes", r.Pending(), "error", err)
 	}
@@ -185,52 +184,12 @@ func (r *Replicator) sync(ctx context.Context) error {
 
 // syncStore is sync for who holds the store lock.
 func (r *Replicator) syncStore(ctx context.Context) error {
-	err := whileConflicts(ctx, func() error { return r.syncOnce(ctx) })
-	if err != nil || r.kept.holds() {
-		r.keepPending()
-	}
+	err := whileConflicts(ctx, func() error { _, err := r.exchange(ctx, nil); return err })
+	r.writeCopy()
 	if err != nil {
 		r.metrics.failures.Inc()
 		return err
 	}
 	r.metrics.lastInSync.SetToCurrentTime()
 	return nil
-}
-
-// syncOnce is sync without its retries; errConflict asks for one. Where the store lacks
-// nothing but pending changes, changes made elsewhere count even if nothing can be stored.
-func (r *Replicator) syncOnce(ctx context.Context) (err error) {
-	defer r.cfg.Panics.Catch(panics.Settings, &err)
-	inSync, unknown := false, false
-	defer func() {
-		if !unknown {
-			r.setInSync(inSync)
-		}
-	}()
-	v, err := r.compareStored(ctx)
-	if err != nil {
-		if unknown = gaveUp(ctx); !unknown {
-			r.setWaited()
-		}
-		return err
-	}
-	if v.isSound() && !r.inForce(v.raw) {
-		err = r.adopt(v.base, v.raw, nil)
-	}
-	if !v.isSound() || v.next != v.base {
-		if err = r.write(ctx, v); err != nil && !errors.Is(err, errConflict) && !gaveUp(ctx) {
-			r.setWaited()
-		}
-	}
-	inSync = err == nil || r.purgesKnown(v)
-	return err
-}
-
-// purgesKnown reports whether the purges in the store are in force here, where something else
-// failed: all are, but for those that only a store has which was rolled back and cannot be written to.
-func (r *Replicator) purgesKnown(v *comparison) bool {
-	if v.relation == damaged {
-		return r.damage.inSync
-	}
-	return r.Settings().hasPurgesOf(v.stored)
 }

@@ -8,7 +8,13 @@ import { ago, moment, pendingNote, shortDuration, time } from "./text.js";
 
 export const load = async () => (await read("audit")).audit ?? [];
 
-const verbs = { cache: t("cache settings"), breaker: t("breaker"), purge: t("purge"), drop: t("drop"), reset: t("breaker reset"), restore: t("settings restored"), overtaken: t("overtaken") };
+const verbs = { cache: t("cache settings"), breaker: t("breaker"), purge: t("purge"), drop: t("drop"), reset: t("breaker reset"), restore: t("settings restored") };
+
+const losses = [
+  [/^the store was emptied$/, t("the store was emptied")],
+  [/^the stored settings were damaged$/, t("the stored settings were damaged")],
+  [/^the stored settings were damaged, and no instance/, t("the stored settings were damaged, and no instance knew what they were: all that was cached before is purged")],
+];
 
 export function view(audit, { refresh }) {
   const undone = new Map(audit.filter((r) => r.undoes).map((r) => [r.undoes, r.seq]));
@@ -47,14 +53,13 @@ function noted({ do: what, note = "" }) {
   if (kind) return h("span", null, `${softly ? t("soft") : t("hard")}${t(": ")}${kinds[kind]} `, h("span", { class: "mono words" }, value));
   const [, from, to] = what === "restore" ? (/^the store was rolled back from change (\d+) to (\d+)$/.exec(note) ?? []) : [];
   if (from) return h("span", null, t("the store was rolled back from change #{from} to #{to}", { from, to }));
-  if (what === "restore" && /^the stored settings were damaged/.test(note)) return h("span", null, t("the stored settings were damaged, and no instance knew what they were: all that was cached before is purged"));
-  const [, of] = what === "overtaken" ? (/^a pending change of (\w+) was overtaken/.exec(note) ?? []) : [];
-  if (of) return h("span", null, t("pending change ({what}) overtaken by a later one on another instance, which stays in force", { what: verbs[of] ?? of }));
+  const [, loss] = (what === "restore" && losses.find(([said]) => said.test(note))) || [];
+  if (loss) return h("span", null, loss);
   return h("span", { class: "mono words" }, note);
 }
 
 function difference(r) {
-  if (r.do === "purge" || r.do === "drop" || r.do === "restore" || r.do === "overtaken") return noted(r);
+  if (r.do === "purge" || r.do === "drop" || r.do === "restore") return noted(r);
   if (r.do === "reset") return h("span", { class: "soft" }, t("failure history cleared"));
   return [h("span", null, h("span", { class: "before" }, state(r.do, r.before)), " → ", h("span", { class: "after" }, state(r.do, r.after))), r.note && h("div", { class: "soft words" }, r.note)];
 }

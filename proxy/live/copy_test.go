@@ -23,19 +23,19 @@ import (
 	"sundry/metrics/panics"
 )
 
-// kept is an instance whose pending changes are kept in a file.
-type kept struct {
+// withCopy is an instance that has a copy of the settings in a file.
+type withCopy struct {
 	*Replicator
 	at   *applied
 	said *bytes.Buffer // the log
 }
 
-// start starts an instance that has a file for pending changes, as far as a process does before it serves.
-func start(t *testing.T, store Store, file string) *kept {
+// start starts an instance with a copy, as far as a process does before it serves.
+func start(t *testing.T, store Store, file string) *withCopy {
 	t.Helper()
-	k := &kept{at: &applied{}, said: &bytes.Buffer{}}
+	k := &withCopy{at: &applied{}, said: &bytes.Buffer{}}
 	k.Replicator = NewReplicator(ReplicatorConfig{
-		Store: store, Check: notWrong, Purge: k.at.purge, Apply: k.at.apply, PendingFile: file, Log: slog.New(slog.NewTextHandler(k.said, nil)),
+		Store: store, Check: notWrong, Purge: k.at.purge, Apply: k.at.apply, Copy: file, Log: slog.New(slog.NewTextHandler(k.said, nil)),
 	})
 	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
@@ -54,7 +54,7 @@ func notWrong(cache map[string]map[string]string) error {
 }
 
 // must makes a change.
-func (k *kept) must(t *testing.T, c Change) Record {
+func (k *withCopy) must(t *testing.T, c Change) Record {
 	t.Helper()
 	r, err := k.Change(t.Context(), c)
 	if err != nil {
@@ -63,24 +63,18 @@ func (k *kept) must(t *testing.T, c Change) Record {
 	return r
 }
 
-// isThere reports whether a file exists.
-func isThere(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
-}
-
-// idsIn returns the IDs of the changes in a file, in their order.
+// idsIn returns the IDs of the pending changes in a file, in their order.
 func idsIn(t *testing.T, file string) []string {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := parsePending(b)
+	content, _, err := parseCopy(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return idsOf(content.Changes)
+	return idsOf(content.Pending)
 }
 
 // TestPendingChangesOutliveTheirInstance, whether it was killed or stopped in order: the next start has them in force with their own time
@@ -93,8 +87,8 @@ func TestPendingChangesOutliveTheirInstance(t *testing.T) {
 				file, conn := filepath.Join(t.TempDir(), "pending"), &connection{sharedStore: f.connOne.sharedStore}
 				first := start(t, conn, file)
 				first.must(t, ttl("1h", 0))
-				if isThere(file) {
-					t.Error("there is a file, and nothing is pending")
+				if ids := idsIn(t, file); len(ids) > 0 {
+					t.Errorf("the file has %v, and nothing is pending", ids)
 				}
 				conn.away(true)
 				f.after(time.Second)
@@ -106,7 +100,7 @@ func TestPendingChangesOutliveTheirInstance(t *testing.T) {
 				first.must(t, Change{By: "me", Do: DoCache, Target: "ip", Set: map[string]string{"grace": "5m"}, Note: "why"})
 				if stops {
 					first.leave()
-					if said := first.said.String(); strings.Contains(said, "are lost") || !strings.Contains(said, "kept in a file") {
+					if said := first.said.String(); strings.Contains(said, "are lost") || !strings.Contains(said, "stay in a file") {
 						t.Errorf("it says in the end: %s", said)
 					}
 				}
@@ -114,7 +108,7 @@ func TestPendingChangesOutliveTheirInstance(t *testing.T) {
 
 				next := start(t, conn, file)
 				p := next.at.purges()
-				if !p["ip"].Hard.Equal(at) || !p["60s"].Soft.Equal(at) || !slices.Equal(next.at.orders(), []int64{3}) || next.Pending() != 5 || next.at.last()["ip"]["grace"] != "5m" {
+				if !p["ip"].Hard.Equal(at) || !p["60s"].Soft.Equal(at) || !slices.Equal(next.at.orders(), []int64{4}) || next.Pending() != 5 || next.at.last()["ip"]["grace"] != "5m" {
 					t.Errorf("in force at the start: purges %v, orders %v, cache %v, %d pending", p, next.at.orders(), next.at.last(), next.Pending())
 				}
 				if testutil.ToFloat64(next.metrics.pending) != 5 || len(idsIn(t, file)) != 5 {
@@ -132,8 +126,8 @@ func TestPendingChangesOutliveTheirInstance(t *testing.T) {
 				if got := s.ActiveCache(time.Now())["ip"]; !maps.Equal(got, map[string]string{"ttl": "1h", "grace": "5m"}) || !s.Breakers["h"].Until.Equal(at.Add(2*time.Hour)) {
 					t.Errorf("stored: %v %v", got, s.Breakers)
 				}
-				if next.Pending() != 0 || len(next.at.orders()) != 1 || isThere(file) || !s.equals(next.Settings()) {
-					t.Errorf("%d pending, orders %v, file %v", next.Pending(), next.at.orders(), isThere(file))
+				if next.Pending() != 0 || len(next.at.orders()) != 1 || len(idsIn(t, file)) > 0 || !same(t, s, next.Settings()) {
+					t.Errorf("%d pending, orders %v, file %v", next.Pending(), next.at.orders(), idsIn(t, file))
 				}
 				if again := start(t, conn, file); again.Settings().Seq != s.Seq {
 					t.Errorf("another start makes change %d of %d", again.Settings().Seq, s.Seq)
@@ -143,8 +137,8 @@ func TestPendingChangesOutliveTheirInstance(t *testing.T) {
 	}
 }
 
-// TestAFileOfChangesThatAreStored, because the process was killed before it removed the file, changes nothing.
-func TestAFileOfChangesThatAreStored(t *testing.T) {
+// TestACopyOfChangesThatAreStored, because the process was killed before it wrote the file again, changes nothing.
+func TestACopyOfChangesThatAreStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file, conn := filepath.Join(t.TempDir(), "pending"), &connection{sharedStore: &sharedStore{}, down: true}
 		first := start(t, conn, file)
@@ -154,16 +148,16 @@ func TestAFileOfChangesThatAreStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn.away(false)
-		if err := first.sync(t.Context()); err != nil || isThere(file) {
-			t.Fatalf("%v, file %v", err, isThere(file))
+		if err := first.sync(t.Context()); err != nil || len(idsIn(t, file)) > 0 {
+			t.Fatalf("%v, file %v", err, idsIn(t, file))
 		}
 		first.must(t, ttl("2h", 0))
 		if err := os.WriteFile(file, before, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		next := start(t, conn, file)
-		if s := next.Settings(); s.Seq != 2 || s.Cache["ip"].Values["ttl"] != "2h" || next.Pending() != 0 || isThere(file) {
-			t.Errorf("%+v, %d pending, file %v", s, next.Pending(), isThere(file))
+		if s := next.Settings(); s.Seq != 2 || s.Cache["ip"].Values["ttl"] != "2h" || next.Pending() != 0 || len(idsIn(t, file)) > 0 {
+			t.Errorf("%+v, %d pending, file %v", s, next.Pending(), idsIn(t, file))
 		}
 	})
 }
@@ -212,21 +206,20 @@ func TestRestoredChangesAreDatedByTheStore(t *testing.T) {
 	}
 }
 
-// TestTheFileOfPendingChangesMayBeAnything: nothing that is no such file is in force or lost, and it keeps no instance from starting, or from
-// keeping its own.
-func TestTheFileOfPendingChangesMayBeAnything(t *testing.T) {
+// TestTheCopyMayBeAnything: nothing that is no such file is in force or lost, and it keeps no instance from starting, or from
+// writing its own.
+func TestTheCopyMayBeAnything(t *testing.T) {
 	for name, row := range map[string]struct {
 		content string
 		says    string // in the log
 	}{
 		"garbage":           {"garbage", "cannot be read"},
-		"empty":             {"", "cannot be read"},
-		"half":              {`{"sundry_pending":1,"changes":[{"id":"a","do":"pur`, "cannot be read"},
-		"of a stranger":     {`{"seq":3,"purges":{"ip":{"hard":"2026-01-01T00:00:00Z"}}}`, "cannot be read"},
-		"a newer version":   {`{"sundry_pending":2,"changes":[{"id":"a","do":"purge","target":"ip","at":"2000-01-01T00:00:00Z"}]}`, "version 2"},
-		"without an ID":     {`{"sundry_pending":1,"changes":[{"do":"purge","target":"ip","at":"2000-01-01T00:00:00Z"}]}`, "cannot be read"},
-		"an unknown change": {`{"sundry_pending":1,"changes":[{"id":"a","do":"explode","target":"ip","at":"2000-01-01T00:00:00Z"}]}`, "cannot be made any more"},
-		"a wrong setting":   {`{"sundry_pending":1,"changes":[{"id":"a","do":"cache","target":"ip","cache":{"ttl":"wrong"},"at":"2000-01-01T00:00:00Z"}]}`, "cannot be made any more"},
+		"half":              {`{"pending":[{"id":"a","do":"pur`, "cannot be read"},
+		"a list":            {`[]`, "cannot be read"},
+		"a wrong number":    {`{"seq":-1}`, "cannot be read"},
+		"without an ID":     {`{"pending":[{"do":"purge","target":"ip","at":"2000-01-01T00:00:00Z"}]}`, "cannot be read"},
+		"an unknown change": {`{"pending":[{"id":"a","do":"explode","target":"ip","at":"2000-01-01T00:00:00Z"}]}`, "cannot be made any more"},
+		"a wrong setting":   {`{"pending":[{"id":"a","do":"cache","target":"ip","cache":{"ttl":"wrong"},"at":"2000-01-01T00:00:00Z"}]}`, "cannot be made any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -251,15 +244,15 @@ func TestTheFileOfPendingChangesMayBeAnything(t *testing.T) {
 	}
 }
 
-// TestAFileThatMustBeLeft: what cannot be read or written is left as it is, and changes are made all the same. Once there is room, they are kept.
-func TestAFileThatMustBeLeft(t *testing.T) {
+// TestACopyThatMustBeLeft: what cannot be read or written is left as it is, and changes are made all the same. Once there is room, they are written.
+func TestACopyThatMustBeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "later", "pending")
 		k := start(t, &connection{sharedStore: &sharedStore{}, down: true}, file)
 		for range 3 {
 			k.must(t, Change{By: "me", Do: DoDrop, Target: "ip", Key: "ip:k"})
 		}
-		if n := strings.Count(k.said.String(), "are not kept in their file"); k.Pending() != 3 || n != 1 {
+		if n := strings.Count(k.said.String(), "cannot be written"); k.Pending() != 3 || n != 1 {
 			t.Errorf("%d pending, and it says %d times: %s", k.Pending(), n, k.said)
 		}
 		k.leave()
@@ -274,7 +267,7 @@ func TestAFileThatMustBeLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = k.sync(t.Context())
-		if ids := idsIn(t, file); len(ids) != 3 || !strings.Contains(k.said.String(), "are kept in their file again") {
+		if ids := idsIn(t, file); len(ids) != 3 || !strings.Contains(k.said.String(), "is written again") {
 			t.Errorf("the file has %v, and it says: %s", ids, k.said)
 		}
 	})
@@ -302,15 +295,15 @@ func TestTwoProcessesShareTheFile(t *testing.T) {
 		}
 		three := start(t, connOne, file)
 		var keys []string
-		for _, o := range three.Settings().Orders {
+		for _, o := range three.Settings().ops() {
 			keys = append(keys, o.Key)
 		}
 		slices.Sort(keys)
-		if !slices.Equal(keys, []string{"ip:1", "ip:2", "ip:3"}) || isThere(file) {
-			t.Errorf("orders of %v, file %v", keys, isThere(file))
+		if !slices.Equal(keys, []string{"ip:1", "ip:2", "ip:3"}) || len(idsIn(t, file)) > 0 {
+			t.Errorf("orders of %v, file %v", keys, idsIn(t, file))
 		}
 		connTwo.away(false)
-		if err := two.sync(t.Context()); err != nil || two.Settings().Seq != 3 || two.Pending() != 0 || isThere(file) {
+		if err := two.sync(t.Context()); err != nil || two.Settings().Seq != 3 || two.Pending() != 0 || len(idsIn(t, file)) > 0 {
 			t.Errorf("%v, %d pending, %+v", err, two.Pending(), two.Settings())
 		}
 	})
@@ -320,7 +313,7 @@ func TestTwoProcessesShareTheFile(t *testing.T) {
 func TestAChangeOfTheFutureIsOfNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "pending")
-		content := pendingFileContent{Format: pendingFormat, Changes: []pendingChange{{Change: Change{ID: "a", Do: DoPurge, Target: "ip", Hard: true}, At: time.Now().AddDate(9, 0, 0)}}}
+		content := copied{Pending: []pendingChange{{Change: Change{ID: "a", Do: DoPurge, Target: "ip", Hard: true}, At: time.Now().AddDate(9, 0, 0)}}}
 		b, err := json.Marshal(content)
 		if err == nil {
 			err = os.WriteFile(file, b, 0o600)
@@ -342,7 +335,7 @@ func TestAPanicOverTheFile(t *testing.T) {
 		start(t, conn, file).must(t, ttl("1h", 0))
 		conn.away(false)
 		r, _ := newReplicator(conn)
-		r.cfg.Panics, r.kept.path = panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler)), file
+		r.cfg.Panics, r.copy.path = panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler)), file
 		r.cfg.Check = func(map[string]map[string]string) error { panic("of the test") }
 		if err := r.FirstSync(t.Context()); err != nil || len(idsIn(t, file)) != 1 {
 			t.Errorf("%v, the file has %v", err, idsIn(t, file))
@@ -364,6 +357,71 @@ func TestTheFileIsBounded(t *testing.T) {
 		next := start(t, conn, file)
 		if p := next.at.purges()["ip"]; next.Pending() > maxPending || p == (policy.Purge{}) {
 			t.Errorf("%d pending, purges %v", next.Pending(), p)
+		}
+	})
+}
+
+// TestACopyIsStoredAgain: what it has and the store lacks, when an instance starts. Later it follows what is stored.
+func TestACopyIsStoredAgain(t *testing.T) {
+	base := after(t, ttl("1h", 0))
+	older, newer, damaged := base, and(t, base, purgeIP), `{"seq":`
+	other := and(t, base, ttl("2h", 0), ttl("3h", 0))
+	for name, row := range map[string]struct {
+		stored, copied *Settings // nil means that there is none
+		damaged        bool      // in place of the stored ones
+		ttl            string    // of ip in the end; "" means none
+		purged         bool
+		restores       bool
+	}{
+		"lost":              {stored: nil, copied: newer, ttl: "1h", purged: true, restores: true},
+		"an older backup":   {stored: older, copied: newer, ttl: "1h", purged: true, restores: true},
+		"another history":   {stored: other, copied: newer, ttl: "3h", purged: true, restores: true},
+		"an older copy":     {stored: newer, copied: older, ttl: "1h", purged: true},
+		"no copy":           {stored: newer, ttl: "1h", purged: true},
+		"nothing":           {},
+		"a copy of damaged": {damaged: true, copied: newer, ttl: "1h", purged: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				file, store := filepath.Join(t.TempDir(), "settings"), &sharedStore{}
+				if row.copied != nil {
+					if err := os.WriteFile(file, stored(t, row.copied), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if row.damaged {
+					store.put([]byte(damaged))
+				} else if row.stored != nil {
+					store.put(stored(t, row.stored))
+				}
+				k := start(t, store, file)
+				got, err := parse(store.mem)
+				if err != nil || !k.InSync() || !same(t, got, k.Settings()) || got.Cache["ip"].Values["ttl"] != row.ttl || got.Purges["ip"].Hard.IsZero() == row.purged {
+					t.Errorf("%v: stored %+v, in sync: %v", err, got, k.InSync())
+				}
+				if restored := testutil.ToFloat64(k.metrics.restores) > 0; restored != row.restores {
+					t.Errorf("stored again: %v", restored)
+				}
+				if b, err := os.ReadFile(file); got.Seq > 0 && (err != nil || len(idsIn(t, file)) > 0 || !strings.Contains(string(b), `"seq"`)) {
+					t.Errorf("the file has %s, %v", b, err)
+				}
+			})
+		})
+	}
+}
+
+// TestACopyIsInForceBeforeTheStore can be reached, with the one-off operations of before.
+func TestACopyIsInForceBeforeTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file, conn := filepath.Join(t.TempDir(), "settings"), &connection{sharedStore: &sharedStore{}}
+		first := start(t, conn, file)
+		for _, c := range []Change{ttl("1h", 0), purgeIP, {By: "me", Do: DoDrop, Target: "ip", Key: "ip:k"}, {By: "me", Do: DoReset, Target: "h"}} {
+			first.must(t, c)
+		}
+		conn.away(true)
+		next := start(t, conn, file)
+		if p := next.at.purges()["ip"].Hard; !p.Equal(first.Settings().Purges["ip"].Hard) || next.at.last()["ip"]["ttl"] != "1h" || !slices.Equal(next.at.orders(), []int64{3}) || next.InSync() || next.Pending() != 0 {
+			t.Errorf("purged %v, settings %v, orders %v, in sync %v, %d pending", p, next.at.last(), next.at.orders(), next.InSync(), next.Pending())
 		}
 	})
 }
