@@ -20,7 +20,8 @@ type mutation struct {
 // mutations are faults that the simulation must find, each by a promise that it breaks.
 func mutations() []mutation {
 	return []mutation{
-		{"a purge that is not stored", "proxy/live/pending.go", "r.pending = bounded(append(slices.Clone(r.pending), p))", "_ = p"},
+		{"a purge that is not stored", "proxy/live/pending.go", "r.setPending(bounded(append(slices.Clone(r.pending), p)))", "_ = p"},
+		{"settings that were rolled back and take the place of those known", "proxy/live/exchange.go", "known := r.known.merge(stored)", "known := stored"},
 		{"changes that are read only when a notice comes", "proxy/live/sync.go", "pollInterval = 3 * time.Second", "pollInterval = 90 * time.Second"},
 		{"an unconditional SET", "cache/far/script.go", `if lasting and kind ~= "=" or lasting == (kind == "=") and older then`, `if false then`},
 		{"a fill that forgets a purge", "cache/fill.go", "case !f.purgedSince(f.key, &e.Meta, now):", "case true:"},
@@ -34,7 +35,7 @@ func mutations() []mutation {
 		{"a start that knows no changes", "cmd/sundry/live.go", "func (s *server) inSync() bool { return", "func (s *server) inSync() bool { return true ||"},
 		{"an unsafe request that is not told", "cache/web/store.go", "s.shareGone(s.farKey(p.Key), p.At)", ""},
 		{"reads of Redis without a budget", "cache/far/far.go", "c.Timeout = cmp.Or(c.Timeout, 100*time.Millisecond)", "c.Timeout = cmp.Or(c.Timeout, 4*time.Second)"},
-		{"a change that waits for a Redis that hangs", "proxy/live/change.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
+		{"a change that waits for a Redis that hangs", "proxy/live/accept.go", "storeTime      = 2 * time.Second", "storeTime      = 9 * time.Second"},
 		{"responses that are never confirmed", "cache/web/confirmation.go", "len(o.Body) > mostFar ||", "len(o.Body) >= 0 ||"},
 		{"a goroutine that remains", "cache/far/far.go", "return errors.Join(t.client.Close(), t.sharedValues.Close())", "go func() { select {} }()\n\treturn errors.Join(t.client.Close(), t.sharedValues.Close())"},
 	}

@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), pausedAtAnError(), refusedResponse()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), pausedAtAnError(), refusedResponse()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -210,6 +210,24 @@ func lostMark() Schedule {
 		{At: 35361 * ms, Do: "unsafe", On: 1, Target: apiPath + "3"},
 		{At: 77528 * ms, Do: "burst", Target: apiPath + "3 en"},
 		{At: 79000 * ms, Do: "get", On: 2, Target: apiPath + "3 en"},
+	}}
+}
+
+// rolledBackCopy broke P1: settings that were rolled back in a Redis that takes no writes took the place of the copy in the data directory, so
+// that an instance that was killed did not know its own purge when it started again.
+func rolledBackCopy() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 91121, Instances: 3, Events: []Event{
+		{At: 43710 * ms, Do: "get", On: 2, Target: endpointPath + "3"},
+		{At: 50355 * ms, Do: "purge all soft", On: 1, Target: "*"},
+		{At: 51845 * ms, Do: "redis saved"},
+		{At: 66818 * ms, Do: "purge own hard", On: 2, Target: "own"},
+		{At: 68874 * ms, Do: "redis read-only", For: 4429 * ms},
+		{At: 69804 * ms, Do: "redis rolled back"},
+		{At: 73116 * ms, Do: "kill", On: 2},
+		{At: 73261 * ms, Do: "get", On: 1, Target: apiPath + "3 de"},
+		{At: 73955 * ms, Do: "get", On: 0, Target: endpointPath + "2"},
+		{At: 74975 * ms, Do: "burst", Target: endpointPath + "3"},
 	}}
 }
 
