@@ -37,7 +37,7 @@ func (r *Replicator) exchange(ctx context.Context, c *Change) (record Record, er
 		r.storeFailed(ctx)
 		return record, err
 	}
-	if !v.damaged && !(r.isStored(v.raw) && r.isApplied()) {
+	if !v.damaged && (!r.isStored(v.raw) || !r.isApplied()) {
 		err = r.adopt(v.stored, v.raw, nil)
 	}
 	next := r.nextTo(v)
