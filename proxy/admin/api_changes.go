@@ -10,7 +10,7 @@ import (
 	"sundry/upstreams/lib/redact"
 )
 
-// maxKey limits the key of a change, in bytes: the last 250 keys are encoded again with each change.
+// maxKey limits the key of a change, in bytes: the last 450 keys are encoded again with each change.
 const maxKey = 2 << 10
 
 // change makes a change in the name of the caller and returns its record.

@@ -31,7 +31,7 @@ type Store interface {
 	Watch(ctx context.Context, changed, lost func())
 }
 
-// maxFile is the size in bytes of the largest file that is read. Settings have 4 MiB at most, with the longest keys in their
+// maxFile is the size in bytes of the largest file that is read. Settings have 6 MiB at most, with the longest keys in their
 // audit log.
 const maxFile = 16 << 20
 

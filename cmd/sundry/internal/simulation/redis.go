@@ -17,6 +17,7 @@ const redisAddress = "10.0.0.1:6379"
 type redisServer struct {
 	*miniredis.Miniredis
 	listener *listener
+	served   chan struct{} // is closed once no more connections are accepted
 
 	mu     sync.Mutex
 	refuse string        // the error of commands; "" means none
@@ -49,12 +50,13 @@ func newRedis() *redisServer {
 	}
 	_ = first.Close()
 	r.Server().SetPreHook(r.before)
-	r.listener = newListener(redisAddress)
+	r.listener, r.served = newListener(redisAddress), make(chan struct{})
 	go r.serve()
 	return r
 }
 
 func (r *redisServer) serve() {
+	defer close(r.served)
 	for {
 		c, err := r.listener.Accept()
 		if err != nil {
@@ -67,6 +69,7 @@ func (r *redisServer) serve() {
 // stop ends Redis with all connections.
 func (r *redisServer) stop() {
 	_ = r.listener.Close()
+	<-r.served
 	r.Close()
 }
 
