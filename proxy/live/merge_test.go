@@ -95,9 +95,11 @@ func (c *convergence) change(i int, change Change) {
 // step does something at random.
 func (c *convergence) step(n int) {
 	i, target := c.dice.IntN(len(c.fleet)), fmt.Sprint("e", c.dice.IntN(3))
-	switch c.dice.IntN(12) {
+	switch c.dice.IntN(13) {
 	case 0:
 		c.conns[i].away(!c.conns[i].down)
+	case 12:
+		c.conns[i].inject(func(conn *connection) { conn.readOnly = !conn.readOnly })
 	case 1:
 		c.backup = slices.Clone(c.store.mem)
 	case 2:
@@ -105,7 +107,7 @@ func (c *convergence) step(n int) {
 	case 3:
 		c.store.put(nil)
 	case 4:
-		c.store.put([]byte("garbage"))
+		c.store.put([]byte(garbage))
 	case 5:
 		c.conns[i].inject(func(conn *connection) { conn.silent = 1 })
 	case 6, 7:
@@ -119,9 +121,25 @@ func (c *convergence) step(n int) {
 		c.drops[key] = true
 		c.change(i, Change{Do: DoDrop, Target: "e0", Key: key})
 	default:
-		_ = c.fleet[i].sync(c.Context())
+		if _ = c.fleet[i].sync(c.Context()); c.conns[i].readOnly && !c.conns[i].down && string(c.store.mem) != garbage {
+			c.hasAllOf(i)
+		}
 	}
 }
+
+// hasAllOf checks that an instance in touch with a store that takes no writes has in force what is stored.
+func (c *convergence) hasAllOf(i int) {
+	s, err := parse(c.store.mem)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if lacks := s.without(c.fleet[i].Settings()); len(lacks) > 0 || !c.fleet[i].InSync() {
+		c.Fatalf("instance %d lacks %v, in sync: %v", i, lacks, c.fleet[i].InSync())
+	}
+}
+
+// garbage is what damaged settings are.
+const garbage = "garbage"
 
 // check checks that all instances, and the store, have the same settings, each target what was set last, and that no purge and no drop is
 // lost anywhere.
@@ -163,7 +181,7 @@ func TestFleetsConverge(t *testing.T) {
 			for range 8 {
 				time.Sleep(damageWait)
 				for i, r := range c.fleet {
-					c.conns[i].inject(func(conn *connection) { conn.down, conn.silent = false, 0 })
+					c.conns[i].inject(func(conn *connection) { conn.down, conn.readOnly, conn.silent = false, false, 0 })
 					_ = r.sync(t.Context())
 				}
 			}
