@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"slices"
@@ -21,7 +22,7 @@ type copyFile struct {
 	log  *slog.Logger
 
 	mu     sync.Mutex // is locked before that of the Replicator
-	own    []string   // IDs of pending changes in the file that this process made or has taken over
+	own    []string   // IDs of pending changes that may be in the file and that this process made or has taken over
 	known  *Settings  // what was last written
 	latest []pendingChange
 	failed bool // the last attempt failed
@@ -47,7 +48,7 @@ func (f *copyFile) read() (*copied, *Settings, error) {
 	}
 	aside := f.path + ".damaged"
 	if err := durable.WriteFile(aside, b); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("keep the damaged copy as %s: %w", aside, err)
 	}
 	f.log.Error("the copy of the settings cannot be read; it is kept under another name, and what it has is not in force", "file", aside, "error", cause)
 	return &copied{}, settingsOf(nil, time.Time{}), nil
@@ -89,7 +90,11 @@ func (f *copyFile) write(content *copied, known *Settings) error {
 		return err // cannot happen: strings and times always encode
 	}
 	f.own = append(f.own, ids...)
-	return durable.WriteFile(f.path, b)
+	if err := durable.WriteFile(f.path, b); err != nil {
+		return err
+	}
+	f.own = ids // the others are no longer in the file
+	return nil
 }
 
 func idsOf(changes []pendingChange) (ids []string) {

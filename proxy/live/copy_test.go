@@ -354,6 +354,9 @@ func TestTheFileIsBounded(t *testing.T) {
 		if n := len(idsIn(t, file)); n > maxPending {
 			t.Errorf("the file has %d changes", n)
 		}
+		if n := len(k.copy.own); n > maxPending {
+			t.Errorf("%d changes are remembered as those of this process", n)
+		}
 		next := start(t, conn, file)
 		if p := next.at.purges()["ip"]; next.Pending() > maxPending || p == (policy.Purge{}) {
 			t.Errorf("%d pending, purges %v", next.Pending(), p)
