@@ -129,11 +129,11 @@ func (s *Settings) withNote(id, note string, now time.Time) *Settings {
 
 // Order is a one-off operation that every instance carries out once. To repeat it does no harm.
 type Order struct {
-	Seq    int64
-	At     time.Time // when the operator requested it: entries created later are not dropped
-	Do     string    // DoDrop or DoReset
-	Target string    // an endpoint, an API or a host
-	Key    string    // of DoDrop
+	Seq    int64     `json:"seq"`
+	At     time.Time `json:"at,omitzero"`   // when the operator requested it: entries created later are not dropped
+	Do     string    `json:"do"`            // DoDrop or DoReset
+	Target string    `json:"target"`        // an endpoint, an API or a host
+	Key    string    `json:"key,omitempty"` // of DoDrop
 }
 
 // ordersOf returns the one-off operations among records. An instance that is starting carries out drops alone, because Redis, or what it

@@ -19,6 +19,7 @@ type reading struct {
 	raw     []byte
 	stored  *Settings // to go on with, where raw is damaged
 	damaged bool
+	lost    int             // records that were stored and that the store lacks
 	pending []pendingChange // that the next settings include
 }
 
@@ -133,14 +134,13 @@ func (r *Replicator) adopt(stored *Settings, raw []byte, included []pendingChang
 // nextTo returns the settings to store after a reading: those in force here, with a record if the store had lost some.
 func (r *Replicator) nextTo(v *reading) *Settings {
 	known := r.stored()
-	lost := len(known.without(v.stored))
-	if v.damaged {
-		known, lost = known.merge(v.stored), 0
-	}
+	v.lost = len(known.without(v.stored))
 	switch {
-	case lost > 0 && v.stored.Seq == 0:
+	case v.damaged:
+		known = known.merge(v.stored)
+	case v.lost > 0 && v.stored.Seq == 0:
 		known = known.withNote(rand.Text(), "the store was emptied", r.Now())
-	case lost > 0:
+	case v.lost > 0:
 		known = known.withNote(rand.Text(), fmt.Sprintf("the store was rolled back from change %d to %d", known.Seq, v.stored.Seq), r.Now())
 	}
 	r.mu.Lock()
@@ -206,12 +206,11 @@ func (v *reading) unwritable(err error) error {
 
 // reportRestore counts and logs that lost or damaged settings, or pending changes, were stored.
 func (r *Replicator) reportRestore(v *reading, next *Settings) {
-	known := r.stored()
 	switch {
 	case v.damaged:
 		r.metrics.repairs.Inc()
 		r.cfg.Log.Error("the stored settings were damaged; they are kept under another name, and the settings in force here are stored again", "seq", next.Seq)
-	case len(known.without(v.stored)) > 0:
+	case v.lost > 0:
 		r.metrics.restores.Inc()
 		r.cfg.Log.Warn("the store was rolled back or emptied; the settings in force here are stored again", "stored", v.stored.Seq, "seq", next.Seq)
 	}

@@ -20,7 +20,7 @@ type Mirror struct {
 	Log  *slog.Logger
 
 	mu     sync.Mutex
-	copied []byte // content of the file; nil means that it was not read yet
+	copied []byte // content of the file; nil means that it was neither restored nor written yet
 }
 
 // Load implements Store. A copy that cannot be read or written does no harm but a line in the log.

@@ -37,17 +37,17 @@ type ReplicatorConfig struct {
 	// in sync, and may read what other instances have cached.
 	Purge func(purges map[string]policy.Purge, orders []Order)
 	// Unknown is called before Purge where this instance starts and does not know all that was
-	// ordered to be dropped before a time, by its clock; nil: nobody needs to know.
+	// requested to be dropped before a time, by its clock. It may be nil.
 	Unknown func(before time.Time)
 	// Apply puts the other settings into force on this instance. It applies what it can,
 	// and returns an error when something could not be applied; then it is called again.
 	Apply func(EffectiveSettings) error
 	// Returned is called when this instance is in sync after it was not, such as after
-	// an outage of the store; nil: nobody needs to know. It must not block.
+	// an outage of the store. It must not block, and may be nil.
 	Returned func()
 	// Copy is a file with the settings known here, and those that are pending; "" means that a restart loses what the store lacks.
 	Copy string
-	// Registerer takes the metrics; nil for none.
+	// Registerer takes the metrics; nil means none.
 	Registerer prometheus.Registerer
 	// Panics catches those of Run.
 	Panics *panics.Catcher
@@ -79,7 +79,7 @@ type Replicator struct {
 	ordersOffset time.Duration // by how much the store's clock was ahead when the known drops were last carried out, about
 	missed       time.Time     // drops from before it may have been missed here; zero means that none were
 	unknown      time.Time     // drops from before it may not have been known at the start; zero means that all were
-	expiry       time.Time     // when something of current expires; zero: nothing does
+	expiry       time.Time     // when something of current expires; zero means that nothing does
 	applyErr     error         // what of current could not be applied
 	started      time.Time
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,21 +17,12 @@ type storedSettings struct {
 	Cache    map[string]CacheSettings `json:"cache,omitempty"`
 	Breakers map[string]BreakerHold   `json:"breakers,omitempty"`
 	Purges   map[string]policy.Purge  `json:"purges,omitempty"`
-	Orders   []storedOrder            `json:"orders,omitempty"`
+	Orders   []Order                  `json:"orders,omitempty"`
 	Audit    []Record                 `json:"audit,omitempty"`
 	// CompleteTo is the Seq of the last version that stores all records. If it is not Seq, an older version has stored since.
 	CompleteTo int64 `json:"complete_to"`
 	// DropsKnownSince is the floor.
 	DropsKnownSince time.Time `json:"drops_known_since,omitzero"`
-}
-
-// storedOrder is a one-off operation as older versions read it.
-type storedOrder struct {
-	Seq    int64     `json:"seq"`
-	At     time.Time `json:"at,omitzero"`
-	Do     string    `json:"do"`
-	Target string    `json:"target"`
-	Key    string    `json:"key,omitempty"`
 }
 
 // maxOrders is the number of one-off operations that older versions store.
@@ -39,10 +31,8 @@ const maxOrders = 50
 // stored returns settings as they are stored.
 func (s *Settings) stored() storedSettings {
 	st := storedSettings{Seq: s.Seq, Cache: s.Cache, Breakers: s.Breakers, Purges: s.Purges, Audit: s.records, CompleteTo: s.Seq, DropsKnownSince: s.floor}
-	for _, o := range ordersOf(s.records, false) {
-		st.Orders = append(st.Orders, storedOrder(o))
-	}
-	slices.SortStableFunc(st.Orders, func(a, b storedOrder) int { return int(a.Seq - b.Seq) })
+	st.Orders = ordersOf(s.records, false)
+	slices.SortStableFunc(st.Orders, func(a, b Order) int { return cmp.Compare(a.Seq, b.Seq) })
 	st.Orders = st.Orders[max(0, len(st.Orders)-maxOrders):]
 	return st
 }

@@ -60,7 +60,7 @@ func TestDropsThatAnOlderVersionForgot(t *testing.T) {
 			r := Record{Seq: int64(n + 1), ID: fmt.Sprint(n), At: nine.Add(time.Duration(n) * time.Second), By: "me", Do: DoPurge, Target: "ip", Note: "soft"}
 			if n >= records-drops {
 				r.Do, r.Note = DoDrop, fmt.Sprint("ip:", n)
-				st.Orders = append(st.Orders, storedOrder{r.Seq, r.At, r.Do, r.Target, r.Note})
+				st.Orders = append(st.Orders, Order{r.Seq, r.At, r.Do, r.Target, r.Note})
 			}
 			st.Audit = append(st.Audit, r)
 		}

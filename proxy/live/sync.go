@@ -182,7 +182,7 @@ func (r *Replicator) sync(ctx context.Context) error {
 	return r.syncStore(ctx)
 }
 
-// syncStore is sync for who holds the store lock.
+// syncStore is sync for a caller that holds the store lock.
 func (r *Replicator) syncStore(ctx context.Context) error {
 	err := whileConflicts(ctx, func() error { _, err := r.exchange(ctx, nil); return err })
 	r.writeCopy()
