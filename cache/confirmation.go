@@ -5,13 +5,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sundry/cache/entry"
 	"sundry/cache/policy"
 )
 
 // A copy in memory may be older than what another instance has written to Redis since, and Redis may have lost what was written. So a fresh
 // copy that is served is confirmed: behind the response, Redis is looked into. What is newer there takes the place of the copy, and what
-// Redis lacks is written again.
+// Redis lacks is written again. So is a copy that is not fresh while no source may be called, and by a refresh that fails.
 
 // confirmPlaces is how many keys have a place of their own at most.
 const confirmPlaces = 1 << 16
@@ -91,8 +90,8 @@ func (s *Space) confirm(ctx context.Context, key string, load Loader, created, n
 func (f *fill) runConfirmation(flight *flight) (*flightResult, error) {
 	defer f.cache.confirming.Add(-1)
 	if f.cache.confirming.Add(1) > policy.MostConfirming {
-		f.confirms = false
-		f.looked(false)
+		f.noteLook(false)
+		f.looked = true
 	} else {
 		f.compareVersions()
 	}
@@ -105,19 +104,19 @@ func (f *fill) compareVersions() {
 	near := f.cache.near
 	switch {
 	case !ok:
-		f.confirms = false
-		f.looked(false)
+		f.looked = true
+		f.noteLook(false)
 		f.cache.metrics.confirmed("unknown")
 	case near.confirmed.isConfirmedBy(near.hot.hash(f.key), near.hot.hash(version)):
-		f.confirms = false
+		f.looked = true
 		f.cache.metrics.confirmed("newest")
 	default:
 		f.version = version
 	}
 }
 
-// looked notes a look into Redis for the key.
-func (f *fill) looked(answered bool) {
+// noteLook notes a look into Redis for the key.
+func (f *fill) noteLook(answered bool) {
 	near := f.cache.near
 	near.confirmed.looked(near.hot.hash(f.key), answered, time.Now())
 }
@@ -130,9 +129,8 @@ func (f *fill) newestOf(copied, found *flightResult) *flightResult {
 	case found != nil && found.entry.Meta.Created.After(created):
 		f.cache.metrics.confirmed("newer")
 		return found
-	case f.farLacks, !f.farCreated.IsZero() && f.farCreated.Before(created):
+	case f.farIsBehind(created):
 		f.cache.metrics.confirmed("missing")
-		f.writeBack(copied.entry)
 	case f.farCreated.IsZero():
 		f.cache.metrics.confirmed("unknown")
 	default:
@@ -144,13 +142,23 @@ func (f *fill) newestOf(copied, found *flightResult) *flightResult {
 		return found
 	}
 	if f.stateOf(copied.entry, time.Now()) == policy.Fresh {
+		f.writeBack()
 		return copied
 	}
 	return found
 }
 
-// writeBack writes the near tier's copy of an entry that Redis has lost, or of which it has an older one.
-func (f *fill) writeBack(e *entry.Entry) {
+// farIsBehind reports whether the look has found nothing in Redis, or an entry older than one created then.
+func (f *fill) farIsBehind(created time.Time) bool {
+	return f.farLacks || !f.farCreated.IsZero() && f.farCreated.Before(created)
+}
+
+// writeBack writes the copy to Redis if that has lost it, or has an older one.
+func (f *fill) writeBack() {
+	if f.copy == nil || !f.farIsBehind(f.copy.entry.Meta.Created) {
+		return
+	}
+	e := f.copy.entry
 	if e.Split() {
 		whole, ok := f.cache.near.join(f.policy.Class, f.key, e)
 		if !ok {

@@ -223,6 +223,120 @@ func TestAPausedKeyThatAnotherInstanceHasFilled(t *testing.T) {
 	})
 }
 
+// notFresh are the ways to serve a copy that is not fresh while its source gives no new one.
+var notFresh = map[string]struct {
+	age    time.Duration // of the copy
+	eager  float64
+	loader func() Loader
+	paused bool // by an earlier failure
+}{
+	"a refresh fails, in grace":       {age: 2 * time.Minute, loader: failing},
+	"a refresh fails, stale":          {age: 20 * time.Minute, loader: failing},
+	"a refresh ahead of time fails":   {age: 59 * time.Second, eager: 0.1, loader: failing},
+	"paused, in grace":                {age: 2 * time.Minute, loader: failing, paused: true},
+	"paused, stale":                   {age: 20 * time.Minute, loader: failing, paused: true},
+	"paused, ahead of time":           {age: 59 * time.Second, eager: 0.1, loader: failing, paused: true},
+	"a refresh is withheld, in grace": {age: 2 * time.Minute, loader: func() Loader { return &metered{} }},
+	"a refresh is withheld, stale":    {age: 20 * time.Minute, loader: func() Loader { return &metered{} }},
+}
+
+func failing() Loader { return &script{err: errDown} }
+
+// TestWhatRedisLacksIsWrittenBackWhileNothingNewIsLoaded: another instance may have an older copy, and a longer TTL makes both fresh again.
+func TestWhatRedisLacksIsWrittenBackWhileNothingNewIsLoaded(t *testing.T) {
+	for name, row := range notFresh {
+		for redis, change := range map[string]func(*testing.T, *fakeRemote, *Space){
+			"nothing": func(_ *testing.T, far *fakeRemote, _ *Space) { clear(far.values) },
+			"an older one": func(t *testing.T, far *fakeRemote, s *Space) {
+				created := far.createdAt("story:k").Add(-time.Second)
+				far.values["story:k"], far.dates["story:k"] = made(t, s, "story:k", textContent("older"), created).Raw, writtenAt{created: created}
+			},
+		} {
+			t.Run(name+", "+redis+" in Redis", func(t *testing.T) {
+				p := usual()
+				p.Eager, p.Pause, p.PauseMax = row.eager, 30*time.Second, 30*time.Second
+				fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
+					mustFetch(t, one, "story:k", &script{})
+					synctest.Wait()
+					time.Sleep(row.age - policy.ConfirmEvery)
+					if row.paused {
+						one.cache.failures.add("story:k", errDown, true, &p, time.Now())
+					}
+					time.Sleep(policy.ConfirmEvery)
+					change(t, far, one)
+					wantText(t, mustFetch(t, one, "story:k", row.loader()), "answer 1")
+					synctest.Wait()
+					wantText(t, mustFetch(t, two, "story:k", failing()), "answer 1")
+				})
+			})
+		}
+	}
+}
+
+// TestANewerCopyIsFoundWhileNothingNewIsLoaded: another instance has loaded it, and the next request gets it.
+func TestANewerCopyIsFoundWhileNothingNewIsLoaded(t *testing.T) {
+	for name, row := range notFresh {
+		t.Run(name, func(t *testing.T) {
+			p := usual()
+			p.Eager, p.Pause, p.PauseMax = row.eager, 30*time.Second, 30*time.Second
+			fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
+				l := &script{}
+				mustFetch(t, one, "story:k", l)
+				synctest.Wait()
+				mustFetch(t, two, "story:k", l)
+				time.Sleep(row.age)
+				one.cache.SetPurges(map[string]policy.Purge{"story": {Soft: time.Now()}})
+				mustFetch(t, one, "story:k", l)
+				synctest.Wait()
+				if row.paused {
+					two.cache.failures.add("story:k", errDown, true, &p, time.Now())
+				}
+				for range 2 {
+					mustFetch(t, two, "story:k", row.loader())
+					synctest.Wait()
+				}
+				wantText(t, mustFetch(t, two, "story:k", row.loader()), "answer 2")
+				wantCalls(t, l, 2)
+			})
+		})
+	}
+}
+
+// TestAPausedSourceIsNotCalledByConfirmations: what is not fresh is looked up again and again, and its source is left alone.
+func TestAPausedSourceIsNotCalledByConfirmations(t *testing.T) {
+	for name, change := range map[string]func(*fakeRemote){
+		"Redis has the same":      func(*fakeRemote) {},
+		"Redis has lost it":       func(far *fakeRemote) { clear(far.values) },
+		"Redis does not answer":   func(far *fakeRemote) { far.silent = true },
+		"Redis takes no more":     func(far *fakeRemote) { clear(far.values); far.full = true },
+		"Redis forgets the pause": func(far *fakeRemote) { clear(far.failures) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := usual()
+			p.Pause, p.PauseMax = time.Minute, time.Minute
+			fleet(t, p, func(t *testing.T, far *fakeRemote, one, _ *Space) {
+				mustFetch(t, one, "story:k", &script{})
+				synctest.Wait()
+				time.Sleep(2 * time.Minute)
+				down := &script{err: errDown}
+				mustFetch(t, one, "story:k", down)
+				synctest.Wait()
+				looks := far.gets
+				change(far)
+				for range 40 {
+					mustFetch(t, one, "story:k", down)
+					synctest.Wait()
+					time.Sleep(time.Second)
+				}
+				wantCalls(t, down, 1)
+				if n := far.gets - looks; n > 40/int(policy.ConfirmEvery/time.Second)+1 {
+					t.Errorf("%d looks in 40 seconds", n)
+				}
+			})
+		})
+	}
+}
+
 // TestAKeyOfThisInstanceAloneIsNotConfirmed: nobody else has it.
 func TestAKeyOfThisInstanceAloneIsNotConfirmed(t *testing.T) {
 	local := usual()

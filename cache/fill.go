@@ -14,11 +14,15 @@ import (
 	"sundry/metrics/panics"
 )
 
-// refresh starts a fill of the key in the background, unless one is running, the key
-// is paused after a failure, or the refresh is withheld.
+// refresh starts a fill of the key in the background, unless one is running. If the key
+// is paused after a failure, or the refresh is withheld, the copy is only confirmed.
 func (s *Space) refresh(ctx context.Context, key string, load Loader, answer *Answer, now time.Time) {
+	if s.cache.flights.detachIfRunning(key) {
+		return
+	}
 	_, err := s.cache.failures.paused(key, !answer.Meta.Replaceable(), now)
-	if err != nil || s.cache.flights.detachIfRunning(key) || s.withholds(ctx, key, load, answer.State, answer.Left, now) {
+	if err != nil || s.withholds(ctx, key, load, answer.State, answer.Left, now) {
+		s.confirm(ctx, key, load, answer.Meta.Created, now)
 		return
 	}
 	f := s.newFill(ctx, key, load, true)
@@ -71,8 +75,10 @@ type fill struct {
 	// copy is the best entry found so far, the fallback if the load fails; nil:
 	// none.
 	copy *flightResult
-	// confirms means that Redis is looked into although the copy is fresh, and version is that of its value before.
+	// confirms means that Redis is looked into although the copy is fresh, or no source may be called, looked that this is not needed, and
+	// version is that of the value there before.
 	confirms bool
+	looked   bool
 	version  string
 	// farCreated is the creation time of the entry that the first look into Redis
 	// found, be it gone, farLacks whether Redis had nothing under the key, farLeased
@@ -111,6 +117,9 @@ func (f *fill) find() (got *flightResult, err error) {
 		return got, nil
 	}
 	copied := f.copy
+	if copied != nil && f.looked {
+		return nil, nil
+	}
 	if got = f.checkFar(f.cache.flights.base); f.confirms && copied != nil {
 		got = f.newestOf(copied, got)
 	}
@@ -118,8 +127,13 @@ func (f *fill) find() (got *flightResult, err error) {
 }
 
 // obtain gets what no tier has: from the instance that is filling the key, or from the
-// loader. With an error it returns the copy, as run does.
+// loader. With an error it returns the copy, as run does, and writes it to Redis if that lacks it.
 func (f *fill) obtain(flight *flight) (got *flightResult, err error) {
+	defer func() {
+		if err != nil {
+			f.writeBack()
+		}
+	}()
 	defer f.cache.panics.Catch(panics.Fill, &err)
 	defer f.releaseLease()
 	f.flight = flight
@@ -176,7 +190,7 @@ func (f *fill) checkNear() *flightResult {
 	if !policy.Usable(state) {
 		return nil
 	}
-	if state == policy.Fresh && !f.confirms {
+	if state == policy.Fresh && (!f.confirms || f.looked) {
 		return got
 	}
 	f.copy = got

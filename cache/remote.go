@@ -95,7 +95,7 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		return nil
 	}
 	found := f.look(ctx)
-	f.looked(found.Answered)
+	f.noteLook(found.Answered)
 	f.farFailure, f.farLeased = found.Failure, found.Leased
 	f.farLacks = found.Answered && found.Value == nil && !found.Broken
 	if found.Value == nil {

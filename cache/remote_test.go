@@ -31,8 +31,8 @@ type fakeRemote struct {
 	versions int
 	// slow is how long a look takes.
 	slow time.Duration
-	// silent answers no look.
-	silent bool
+	// silent answers no look, and full takes no value.
+	silent, full bool
 }
 
 // writtenAt is when a value was created, and whether any other may replace it.
@@ -62,7 +62,7 @@ func (s *fakeRemote) keep(key string, d writtenAt, value []byte, ttl time.Durati
 		found = false // taken away by a test
 	}
 	switch {
-	case ttl <= 0:
+	case ttl <= 0, s.full:
 	case found && (d.replaceable && !there.replaceable || d.replaceable == there.replaceable && !d.created.After(there.created)):
 	default:
 		s.values[key], s.dates[key] = value, d

@@ -413,6 +413,7 @@ func (s *Space) answerFrom(ctx context.Context, key string, want Want, load Load
 // If the copy has been purged or has expired since it was found, the client waits as one without a copy.
 func (s *Space) fallbackOrAwait(ctx context.Context, key string, want Want, load Loader, stale *Answer, err error) (Answer, error) {
 	if answer, ok := s.fallback(key, want, stale, err); ok {
+		s.confirm(ctx, key, load, answer.Meta.Created, time.Now())
 		return answer, nil
 	}
 	return s.await(ctx, key, want, load, nil)

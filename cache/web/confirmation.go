@@ -95,7 +95,7 @@ func (s *Store) compare(ctx context.Context, key string, selected, found *Object
 		return false
 	}
 	lacks := found == nil || selected.covers(found) && selected.Requested.After(found.Requested.Add(ClockSkew))
-	if lacks && selected.Left(now) > 0 {
+	if lacks {
 		s.share(key, selected)
 	}
 	s.looked(key, selected, outage, now)

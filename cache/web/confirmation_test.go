@@ -105,6 +105,28 @@ func bytesEnd(value, body string) bool {
 	return len(value) >= len(body) && value[len(value)-len(body):] == body
 }
 
+// TestAStaleResponseThatRedisLacksIsWrittenAgain: it is served if its origin fails, and another instance may have an older one.
+func TestAStaleResponseThatRedisLacksIsWrittenAgain(t *testing.T) {
+	for name, change := range map[string]func(c *confirmed){
+		"nothing":      func(c *confirmed) { clear(c.far.Far) },
+		"an older one": func(c *confirmed) { clear(c.far.Far); c.one.share("/x", object(-9, "older")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &confirmed{one: newTestStore(t, 1<<20), two: newTestStore(t, 1<<20), far: &countedFar{Far: webtest.Far{}}}
+			c.one.Far, c.two.Far = c.far.Far, c.far
+			c.two.Put("/x", object(0, "old"))
+			change(c)
+			ms := int(c.two.Get("/x")[0].Lifetime/time.Millisecond) + 1000
+			if got := c.uses(t)["Find"](ms); got != "old" {
+				t.Fatalf("%q is served", got)
+			}
+			if got := string(c.far.Far[c.two.farKey("/x")].Value); !bytesEnd(got, "old") {
+				t.Errorf("Redis has %q", got)
+			}
+		})
+	}
+}
+
 // TestOfWhatIsUnchangedOnlyTheVersionIsRead at each further confirmation: nothing is looked up until it changes. What Redis does not take is
 // written again each time.
 func TestOfWhatIsUnchangedOnlyTheVersionIsRead(t *testing.T) {

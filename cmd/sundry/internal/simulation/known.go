@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), pausedAtAnError(), refusedResponse()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), staleCopy(), pausedAtAnError(), refusedResponse()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -256,5 +256,22 @@ func refusedResponse() Schedule {
 		{At: 12000 * ms, Do: "get", On: 1, Target: apiPath + "3 en"},
 		{At: 18000 * ms, Do: "get", On: 0, Target: apiPath + "3 en"},
 		{At: 19500 * ms, Do: "get", On: 0, Target: apiPath + "3 en"},
+	}}
+}
+
+// staleCopy broke M2: an instance served a response that Redis lacked when it was stale, its refresh failed, and a longer TTL made it fresh
+// again, and also the older one of another instance.
+func staleCopy() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 113946, Instances: 3, Events: []Event{
+		{At: 1000 * ms, Do: "set ttl", On: 0, N: 15},
+		{At: 3000 * ms, Do: "get", On: 0, Target: endpointPath + "2"},
+		{At: 5000 * ms, Do: "start alone", On: 2, For: 8000 * ms},
+		{At: 11000 * ms, Do: "redis full", For: 4000 * ms},
+		{At: 26000 * ms, Do: "hold breaker", On: 0, Target: "open", For: 20000 * ms},
+		{At: 28000 * ms, Do: "get", On: 2, Target: endpointPath + "2"},
+		{At: 34500 * ms, Do: "get", On: 0, Target: endpointPath + "2"},
+		{At: 36000 * ms, Do: "set ttl", On: 0, N: 59},
+		{At: 40000 * ms, Do: "get", On: 0, Target: endpointPath + "2"},
 	}}
 }
