@@ -138,10 +138,7 @@ func (f *fill) newestOf(copied, found *flightResult) *flightResult {
 		near := f.cache.near
 		near.confirmed.confirmed(near.hot.hash(f.key), near.hot.hash(f.version))
 	}
-	if found != nil && found.entry.Meta.Created.Equal(created) {
-		return found
-	}
-	if f.stateOf(copied.entry, time.Now()) == policy.Fresh {
+	if found == nil && f.stateOf(copied.entry, time.Now()) == policy.Fresh {
 		f.writeBack()
 		return copied
 	}

@@ -302,6 +302,31 @@ func TestANewerCopyIsFoundWhileNothingNewIsLoaded(t *testing.T) {
 	}
 }
 
+// TestWhoWaitsForALoadDoesNotGetAnOlderCopy, which the instance that failed to load has written back to a Redis that was emptied.
+func TestWhoWaitsForALoadDoesNotGetAnOlderCopy(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "story:k", l)
+		synctest.Wait()
+		clear(far.values)
+		time.Sleep(time.Second)
+		mustFetch(t, two, "story:k", l)
+		synctest.Wait()
+		time.Sleep(30 * time.Minute)
+		clear(far.values)
+		together(2, func(i int) {
+			time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+			down := &script{err: errDown, takes: 100 * time.Millisecond}
+			h := mustFetch(t, []*Space{one, two}[i], "story:k", down)
+			if wantText(t, h, fmt.Sprint("answer ", i+1)); h.State != policy.Stale || h.Failed == nil {
+				t.Errorf("instance %d: %+v", i, h)
+			}
+		})
+		synctest.Wait()
+		wantText(t, mustFetch(t, newCache(t, Config{Far: far}).Space("story", usual()), "story:k", &script{err: errDown}), "answer 2")
+	})
+}
+
 // TestAPausedSourceIsNotCalledByConfirmations: what is not fresh is looked up again and again, and its source is left alone.
 func TestAPausedSourceIsNotCalledByConfirmations(t *testing.T) {
 	for name, change := range map[string]func(*fakeRemote){

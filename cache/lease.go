@@ -90,12 +90,12 @@ func (f *fill) waitForHolder(ctx context.Context) (got *flightResult, err error)
 }
 
 // poll looks once for an entry that is fresh or newer than the one that Redis held
-// at first, and for a new failure record.
+// at first, and for a new failure record. A stale entry, which an instance has written back, is only the copy.
 func (f *fill) poll(ctx context.Context) (got *flightResult, leased bool, err error) {
 	found := f.cache.far.Look(ctx, f.key, 0)
 	if e, ok := f.unpack(&found); ok {
 		got, state := f.promote(e)
-		if got != nil && (state <= policy.Eager || e.Meta.Created.After(f.farCreated)) {
+		if got != nil && (state <= policy.Eager || state != policy.Stale && e.Meta.Created.After(f.farCreated)) {
 			f.metrics.farHit.Inc()
 			return got, found.Leased, nil
 		}

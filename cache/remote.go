@@ -183,10 +183,8 @@ func (f *fill) overtaken(ctx context.Context, e *entry.Entry, took time.Duration
 // usesFar reports whether the space's entries are also kept in Redis.
 func (s *Space) usesFar() bool { return s.cache.far != nil && !s.policy.Local }
 
-// promote copies an entry from Redis to the near tier, unless this instance's own copy is
-// better, and returns its state. The result is nil for one that does not answer either: a
-// negative one or one of a last resort beside a usable copy, or one that is gone, which is
-// deleted, or it would keep negative answers out.
+// promote copies an entry from Redis to the near tier, and returns its state. The result is nil where this instance's own copy is
+// better, and for an entry that is gone, which is deleted, or it would keep negative answers out.
 func (f *fill) promote(e *entry.Entry) (*flightResult, policy.State) {
 	now := time.Now()
 	state := f.stateOf(e, now)
@@ -201,10 +199,7 @@ func (f *fill) promote(e *entry.Entry) (*flightResult, policy.State) {
 		f.copy = got
 		return got, state
 	}
-	if f.hasCopy(now) && e.Meta.Replaceable() {
-		return nil, state
-	}
-	return got, state
+	return nil, state
 }
 
 // winsTie reports whether the entry is another one than an instance's own of the same time.

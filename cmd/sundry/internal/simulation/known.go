@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), staleCopy(), pausedAtAnError(), refusedResponse()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), staleCopy(), writtenBack(), pausedAtAnError(), refusedResponse()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -273,5 +273,21 @@ func staleCopy() Schedule {
 		{At: 34500 * ms, Do: "get", On: 0, Target: endpointPath + "2"},
 		{At: 36000 * ms, Do: "set ttl", On: 0, N: 59},
 		{At: 40000 * ms, Do: "get", On: 0, Target: endpointPath + "2"},
+	}}
+}
+
+// writtenBack broke M1 when refreshes that failed wrote their copies back: in an emptied Redis, an instance that waited for another one's load
+// found the older copy of that one, and served it in the place of its own.
+func writtenBack() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 121361, Instances: 4, Events: []Event{
+		{At: 8404 * ms, Do: "get", On: 0, Target: endpointPath + "3"},
+		{At: 11144 * ms, Do: "purge in a load", On: 0, Target: endpointPath + "1", N: 40},
+		{At: 28600 * ms, Do: "get", On: 2, Target: endpointPath + "3"},
+		{At: 38819 * ms, Do: "start alone", On: 1, For: 8080 * ms},
+		{At: 44246 * ms, Do: "get", On: 1, Target: endpointPath + "3"},
+		{At: 49713 * ms, Do: "set ttl", On: 0, N: 4},
+		{At: 53313 * ms, Do: "redis restarts", For: 3245 * ms},
+		{At: 58928 * ms, Do: "burst", Target: endpointPath + "3"},
 	}}
 }
