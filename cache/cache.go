@@ -43,12 +43,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/cache/near"
 	"sundry/metrics/panics"
 )
 
 // Config of a Cache.
 type Config struct {
-	// Memory caps the near tier in bytes; 0 means DefaultMemory.
+	// Memory caps the near tier in bytes; 0 means near.DefaultMemory.
 	Memory int64
 	// Fills bounds the fills that run at once, refreshes included; one endpoint may
 	// run half of them. 0 means DefaultFills.
@@ -74,7 +75,8 @@ type Config struct {
 // Cache holds both tiers and the flights between them. It is safe for
 // concurrent use. Close it when no more requests come.
 type Cache struct {
-	near       *memory
+	near       *near.Memory
+	confirmed  confirmations
 	far        Remote
 	compressor *compressor // with far
 	flights    *flights
@@ -97,7 +99,7 @@ type Cache struct {
 
 // New makes an empty cache.
 func New(cfg Config) (*Cache, error) {
-	cfg.Memory = cmp.Or(cfg.Memory, DefaultMemory)
+	cfg.Memory = cmp.Or(cfg.Memory, near.DefaultMemory)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -107,18 +109,17 @@ func New(cfg Config) (*Cache, error) {
 	if cfg.Restore == nil {
 		cfg.Restore = plainError
 	}
-	counters := &memoryCounters{}
-	near, err := newMemory(cfg.Memory, counters, cfg.Panics)
+	memory, err := near.New(cfg.Memory, cfg.Panics)
 	if err != nil {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	c := &Cache{
-		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics),
+		near: memory, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics),
 		failures: newFailures(), withheld: newFailures(),
 		log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer,
 		spaces: map[string]*Space{}, describe: cfg.Describe, restore: cfg.Restore,
 	}
-	c.metrics = newMetrics(cfg.Registerer, near, c.flights)
+	c.metrics = newMetrics(cfg.Registerer, memory, c.flights)
 	if c.far != nil {
 		if c.compressor, err = newCompressor(); err != nil {
 			return nil, fmt.Errorf("cache: %w", err)
@@ -131,5 +132,5 @@ func New(cfg Config) (*Cache, error) {
 // which writes what waits.
 func (c *Cache) Close() error {
 	c.flights.close()
-	return c.near.close()
+	return c.near.Close()
 }

@@ -75,7 +75,7 @@ func (c *confirmations) isConfirmedBy(hash, version uint64) bool {
 
 // confirm looks into Redis in the background if the copy of a key that is served is to be confirmed.
 func (s *Space) confirm(ctx context.Context, key string, load Loader, created, now time.Time) {
-	if !s.usesFar() || !s.cache.near.confirmed.claim(s.cache.near.hot.hash(key), created, now) {
+	if !s.usesFar() || !s.cache.confirmed.claim(s.cache.near.Hash(key), created, now) {
 		return
 	}
 	f := s.newFill(ctx, key, load, true)
@@ -107,7 +107,7 @@ func (f *fill) compareVersions() {
 		f.looked = true
 		f.noteLook(false)
 		f.cache.metrics.confirmed("unknown")
-	case near.confirmed.isConfirmedBy(near.hot.hash(f.key), near.hot.hash(version)):
+	case f.cache.confirmed.isConfirmedBy(near.Hash(f.key), near.Hash(version)):
 		f.looked = true
 		f.cache.metrics.confirmed("newest")
 	default:
@@ -118,7 +118,7 @@ func (f *fill) compareVersions() {
 // noteLook notes a look into Redis for the key.
 func (f *fill) noteLook(answered bool) {
 	near := f.cache.near
-	near.confirmed.looked(near.hot.hash(f.key), answered, time.Now())
+	f.cache.confirmed.looked(near.Hash(f.key), answered, time.Now())
 }
 
 // newestOf chooses between the copy and what the look into Redis has found. If that is nothing newer, a copy that is still fresh is served
@@ -136,7 +136,7 @@ func (f *fill) newestOf(copied, found *flightResult) *flightResult {
 	default:
 		f.cache.metrics.confirmed("newest")
 		near := f.cache.near
-		near.confirmed.confirmed(near.hot.hash(f.key), near.hot.hash(f.version))
+		f.cache.confirmed.confirmed(near.Hash(f.key), near.Hash(f.version))
 	}
 	if found == nil && f.stateOf(copied.entry, time.Now()) == policy.Fresh {
 		f.writeBack()
@@ -157,7 +157,7 @@ func (f *fill) writeBack() {
 	}
 	e := f.copy.entry
 	if e.Split() {
-		whole, ok := f.cache.near.join(f.policy.Class, f.key, e)
+		whole, ok := f.cache.near.Join(f.policy.Class, f.key, e)
 		if !ok {
 			return
 		}

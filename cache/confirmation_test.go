@@ -35,12 +35,12 @@ func TestACopyThatIsServedIsConfirmed(t *testing.T) {
 	for name, row := range map[string]struct {
 		class policy.Class
 		texts int
-		lose  func(m *memory) // from the near tier of the other
+		lose  func(t *testing.T, s *Space) // from the near tier of the other
 	}{
 		"in the hot table":       {class: policy.Shared, texts: 1},
-		"in the hot table alone": {class: policy.Shared, texts: 1, lose: func(m *memory) { _ = m.class[policy.Shared].Delete("story:k") }},
-		"in bigcache":            {class: policy.Keyed, texts: 1, lose: func(m *memory) { m.hot.drop("story:k") }},
-		"in parts":               {class: policy.Keyed, texts: 3, lose: func(m *memory) { m.hot.drop("story:k") }},
+		"in the hot table alone": {class: policy.Shared, texts: 1, lose: func(_ *testing.T, s *Space) { _ = s.cache.near.Queue(policy.Shared).Delete("story:k") }},
+		"in bigcache":            {class: policy.Keyed, texts: 1, lose: func(t *testing.T, s *Space) { leavesHot(t, s, "story:k") }},
+		"in parts":               {class: policy.Keyed, texts: 3, lose: func(t *testing.T, s *Space) { leavesHot(t, s, "story:k") }},
 		"a pool that is joined":  {class: policy.Shared, texts: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestACopyThatIsServedIsConfirmed(t *testing.T) {
 				}}
 				newerElsewhere(t, one, two, l)
 				if row.lose != nil {
-					row.lose(two.cache.near)
+					row.lose(t, two)
 				}
 				looks := far.gets
 				for i, want := range []string{"answer 1", "answer 2", "answer 2"} {

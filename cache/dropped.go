@@ -54,7 +54,7 @@ func (v *Values) dropOlder(ctx context.Context, key string) {
 		return
 	}
 	now, s := time.Now(), v.space
-	if e, ok := s.cache.near.head(s.policy.Class, key); !ok || e.Meta.MadeBefore(at, now) {
+	if e, ok := s.cache.near.Head(s.policy.Class, key); !ok || e.Meta.MadeBefore(at, now) {
 		s.purgeKey(key, at, now) // of a load that has begun as well
 	}
 }

@@ -47,7 +47,7 @@ func TestNewerStaleCopyIsTheFallback(t *testing.T) {
 func TestFallbackIsTheBestCopyInMemory(t *testing.T) {
 	replace := func(c func() entry.Content, age time.Duration) func(*testing.T, *Space) {
 		return func(t *testing.T, s *Space) {
-			s.cache.near.put(policy.Shared, "k", made(t, s, "k", c(), time.Now().Add(-age)))
+			s.cache.near.Put(policy.Shared, "k", made(t, s, "k", c(), time.Now().Add(-age)))
 		}
 	}
 	newer := func() entry.Content { return textContent("newer") }
@@ -61,7 +61,7 @@ func TestFallbackIsTheBestCopyInMemory(t *testing.T) {
 		"a newer one, fresh":             {replace(newer, 0), "newer", policy.Fresh},
 		"an older one":                   {replace(newer, 31*time.Minute), "answer 1", policy.Stale},
 		"a negative one":                 {replace(negativeContent, 0), "answer 1", policy.Stale},
-		"evicted":                        {func(_ *testing.T, s *Space) { s.cache.near.remove(policy.Shared, "k") }, "answer 1", policy.Stale},
+		"evicted":                        {func(_ *testing.T, s *Space) { s.cache.near.Remove(policy.Shared, "k") }, "answer 1", policy.Stale},
 		"purged, and a newer one, stale": {func(t *testing.T, s *Space) { purgeOlder(t, s, newer()) }, "newer", policy.Stale},
 	} {
 		for how, get := range map[string]func(s *Space, seen *Answer) (Answer, error){
@@ -102,7 +102,7 @@ func TestFallbackIsTheBestCopyInMemory(t *testing.T) {
 func purgeOlder(t *testing.T, s *Space, c entry.Content) {
 	t.Helper()
 	s.PurgeKey("k", time.Now().Add(-29*time.Minute))
-	s.cache.near.put(policy.Shared, "k", made(t, s, "k", c, time.Now().Add(-28*time.Minute)))
+	s.cache.near.Put(policy.Shared, "k", made(t, s, "k", c, time.Now().Add(-28*time.Minute)))
 }
 
 // TestPurgedCopyIsNoFallbackDuringAPause: a client whose copy was purged after it was found waits like one without a copy.

@@ -42,7 +42,7 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, answer *An
 // that is done or ctx ends, with the time at which the copy in the near tier is due for
 // one; zero: there is none.
 func (s *Space) Warm(ctx context.Context, key string, load Loader) (due time.Time, err error) {
-	if e, ok := s.cache.near.head(s.policy.Class, key); ok && s.complete(key, &e) {
+	if e, ok := s.cache.near.Head(s.policy.Class, key); ok && s.complete(key, &e) {
 		now := time.Now()
 		if state, _ := s.state(key, &e.Meta, now); state == policy.Fresh {
 			return s.policy.RefreshFrom(&e.Meta), nil
@@ -58,7 +58,7 @@ func (s *Space) Warm(ctx context.Context, key string, load Loader) (due time.Tim
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	if e, ok := s.cache.near.head(s.policy.Class, key); ok {
+	if e, ok := s.cache.near.Head(s.policy.Class, key); ok {
 		due = s.policy.RefreshFrom(&e.Meta)
 	}
 	return due, err
@@ -180,7 +180,7 @@ func (c fillContext) Value(key any) any {
 // checkNear looks again: a flight that finished after this caller's look and
 // before its own flight has stored the entry, which would be filled twice.
 func (f *fill) checkNear() *flightResult {
-	e, ok := f.cache.near.head(f.policy.Class, f.key)
+	e, ok := f.cache.near.Head(f.policy.Class, f.key)
 	if !ok || !f.complete(f.key, &e) {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (s *Space) complete(key string, e *entry.Entry) bool {
 		return true
 	}
 	for _, n := range []int{0, e.Records() - 1} {
-		if _, err := s.cache.near.part(s.policy.Class, key, e, n); err != nil {
+		if _, err := s.cache.near.Part(s.policy.Class, key, e, n); err != nil {
 			return false
 		}
 	}
@@ -270,7 +270,7 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 		f.recordFailure(ctx, err, hasCopy, began, now)
 		return f.usableCopy(now), false, err
 	}
-	old, _ := f.cache.near.last(f.policy.Class, f.key)
+	old, _ := f.cache.near.Last(f.policy.Class, f.key)
 	e, err := f.entryOf(f.key, &content, created, &old)
 	switch {
 	case err != nil:
@@ -364,9 +364,9 @@ func (f *fill) store(e, old *entry.Entry) bool {
 	f.observeFill(f.key, e, old)
 	stored := false
 	if old.Generation == e.Generation && old.Split() && f.complete(f.key, old) {
-		stored = f.cache.near.renew(f.policy.Class, f.key, e, old)
+		stored = f.cache.near.Renew(f.policy.Class, f.key, e, old)
 	} else {
-		stored = f.cache.near.put(f.policy.Class, f.key, e)
+		stored = f.cache.near.Put(f.policy.Class, f.key, e)
 	}
 	f.removeIfPurged(f.key, e)
 	f.writeFar(f.key, e)
@@ -377,7 +377,7 @@ func (f *fill) store(e, old *entry.Entry) bool {
 // have come before there was anything to remove.
 func (s *Space) removeIfPurged(key string, e *entry.Entry) {
 	if now := time.Now(); s.purgedSince(key, &e.Meta, now) {
-		s.cache.near.removeUntil(s.policy.Class, key, e.Meta.Created, now)
+		s.cache.near.RemoveUntil(s.policy.Class, key, e.Meta.Created, now)
 	}
 }
 

@@ -207,17 +207,15 @@ func TestDisconnectBeforeTheSoftTimeoutCancelsTheFill(t *testing.T) {
 func TestPartEvictedBeforeItIsPicked(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
-		large := strings.Repeat("x", 2*inlineMax)
+		large := strings.Repeat("x", 8<<10)
 		l.set(func(l *script) { l.text = large })
 		mustFetch(t, s, "k", l)
-		s.cache.near.hot.drop("k")
-		head, ok := s.cache.near.stored(s.policy.Class, "k")
+		leavesHot(t, s, "k")
+		head, ok := s.cache.near.Stored(s.policy.Class, "k")
 		if !ok || !head.Split() {
 			t.Fatal("the entry is not in parts")
 		}
-		if err := s.cache.near.class[partsIn(s.policy.Class, &head)].Delete(partKey("k", head.Generation, 0)); err != nil {
-			t.Fatal(err)
-		}
+		losesParts(t, s, "k")
 		answer, err := s.answerFrom(t.Context(), "k", Want{}, l, &flightResult{entry: &head, tier: Near})
 		if err != nil || string(answer.Rep.Data) != large || answer.Tier != Upstream {
 			t.Errorf("%v, %d bytes of %v", err, len(answer.Rep.Data), answer.Tier)

@@ -27,13 +27,13 @@ func TestEntriesOfTheFuture(t *testing.T) {
 	tiers := map[string]func(t *testing.T) *Space{
 		"near": func(t *testing.T) *Space {
 			s := newCache(t, Config{}).Space("story", usual())
-			s.cache.near.put(policy.Keyed, key, fromTomorrow(t, ahead))
+			s.cache.near.Put(policy.Keyed, key, fromTomorrow(t, ahead))
 			return s
 		},
 		"hot": func(t *testing.T) *Space {
 			s := newCache(t, Config{}).Space("story", usual())
-			s.cache.near.put(policy.Shared, key, fromTomorrow(t, ahead))
-			if s.cache.near.hot.get(key) == nil {
+			s.cache.near.Put(policy.Shared, key, fromTomorrow(t, ahead))
+			if s.cache.near.Hot(key) == nil {
 				t.Fatal("it is not in the hot table")
 			}
 			return s

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 )
 
@@ -45,7 +46,7 @@ const (
 // near tier: it is for operators, not for requests.
 func (s *Space) Walk(visit func(EntryInfo) bool) {
 	now, prefix := time.Now(), s.name+":"
-	it := s.cache.near.class[s.policy.Class].Iterator()
+	it := s.cache.near.Queue(s.policy.Class).Iterator()
 	for n := 1; it.SetNext(); n++ {
 		if n%walkStretch == 0 {
 			time.Sleep(walkPause)
@@ -67,13 +68,13 @@ func (s *Space) Walk(visit func(EntryInfo) bool) {
 // Look describes one entry, with a representation of each of its forms: of a
 // pool, one of many.
 func (s *Space) Look(key string) (EntryInfo, []entry.Rep, bool) {
-	e, ok := s.cache.near.last(s.policy.Class, key)
+	e, ok := s.cache.near.Last(s.policy.Class, key)
 	if !ok {
 		return EntryInfo{}, nil, false
 	}
 	reps := make([]entry.Rep, e.Forms)
 	for i := range reps {
-		reps[i], _ = s.cache.near.pick(s.policy.Class, key, &e, Want{Form: i}) // a missing part shows as none
+		reps[i], _ = s.cache.near.Pick(s.policy.Class, key, &e, i) // a missing part shows as none
 	}
 	return s.info(key, &e, time.Now()), reps, true
 }
@@ -81,7 +82,7 @@ func (s *Space) Look(key string) (EntryInfo, []entry.Rep, bool) {
 // Find is Look without the bodies, and looks into Redis as well where this instance has nothing fresh. It changes nothing.
 func (s *Space) Find(ctx context.Context, key string) (info EntryInfo, tier Tier, found bool) {
 	now := time.Now()
-	if e, ok := s.cache.near.last(s.policy.Class, key); ok {
+	if e, ok := s.cache.near.Last(s.policy.Class, key); ok {
 		info, found = s.info(key, &e, now), true
 	}
 	if !s.usesFar() || found && (info.State == policy.Fresh || info.State == policy.Eager) {
@@ -104,7 +105,7 @@ func (s *Space) Paused(key string, hasCopy bool) (wait time.Duration, err error)
 func (s *Space) info(key string, e *entry.Entry, now time.Time) EntryInfo {
 	state, left := s.state(key, &e.Meta, now)
 	info := EntryInfo{
-		Key: key, Class: partsIn(s.policy.Class, e).String(), State: state, Left: left, Age: max(0, now.Sub(e.Meta.Created)),
+		Key: key, Class: near.ClassOfParts(s.policy.Class, e).String(), State: state, Left: left, Age: max(0, now.Sub(e.Meta.Created)),
 		Meta: e.Meta, Message: e.Message, Bytes: len(e.Raw), Complete: s.complete(key, e),
 	}
 	for i := range e.Forms {
@@ -112,7 +113,7 @@ func (s *Space) info(key string, e *entry.Entry, now time.Time) EntryInfo {
 		info.Bodies = append(info.Bodies, n)
 	}
 	if e.Split() {
-		info.Bytes += s.cache.near.partBytes(s.policy.Class, key, e)
+		info.Bytes += s.cache.near.PartBytes(s.policy.Class, key, e)
 	}
 	return info
 }
@@ -123,7 +124,7 @@ func (s *Space) EditionLate(key string, now time.Time) time.Duration {
 	if s.policy.Until == nil {
 		return 0
 	}
-	e, ok := s.cache.near.head(s.policy.Class, key)
+	e, ok := s.cache.near.Head(s.policy.Class, key)
 	if !ok {
 		return 0
 	}

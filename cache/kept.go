@@ -5,13 +5,10 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 	"sundry/cache/snapshot"
 )
-
-// keptShare is the part of a class that may be filled from a snapshot: its shards are
-// never filled evenly, and what is read must evict nothing.
-const keptShare = 0.9
 
 // Kept is what a snapshot keeps of the near tier: not failures, nor what Redis holds.
 // What the policies and purges in force call gone is not read, and nothing replaces what was stored meanwhile.
@@ -19,15 +16,15 @@ const keptShare = 0.9
 // from which on all is known, when the file is read, that was purged by its key while nobody ran; zero means all.
 // Both must be safe for concurrent use.
 func (c *Cache) Kept(keeps func(key string) bool, knownSince func() time.Time) snapshot.Cache {
-	k := &kept{cache: c, keeps: keeps, knownSince: knownSince, room: c.near.roomForKept()}
-	return snapshot.Cache{Version: entry.LayoutVersion, Largest: int64(c.near.largestEntry()), All: k.all, Admit: k.admit}
+	k := &kept{cache: c, keeps: keeps, knownSince: knownSince, room: c.near.Room()}
+	return snapshot.Cache{Version: entry.LayoutVersion, Largest: int64(c.near.LargestEntry()), All: k.all, Admit: k.admit}
 }
 
 type kept struct {
 	cache      *Cache
 	keeps      func(string) bool
 	knownSince func() time.Time
-	room       keptRoom
+	room       *near.Room
 }
 
 // spaceOf finds the space of a key whose entries may be in the file. Else it says why not.
@@ -49,8 +46,8 @@ func (k *kept) spaceOf(key string) (*Space, snapshot.Outcome) {
 // copy one value, or the hashes of a shard's keys.
 func (k *kept) all(yield func(string, []byte) bool) {
 	near, done := k.cache.near, map[uint64]struct{}{}
-	for key, r := range near.hot.table.All() {
-		done[near.hot.hash(key)] = struct{}{}
+	for key, r := range near.AllHot() {
+		done[near.Hash(key)] = struct{}{}
 		space, _ := k.spaceOf(key)
 		if raw := k.whole(space, key, &r.Entry); raw != nil && !yield(key, raw) {
 			return
@@ -66,13 +63,13 @@ func (k *kept) all(yield func(string, []byte) bool) {
 // class yields the entries of one class but those whose hashes are done. It returns false when no more are wanted.
 func (k *kept) class(class policy.Class, done map[uint64]struct{}, yield func(string, []byte) bool) bool {
 	near := k.cache.near
-	for it := near.class[class].Iterator(); it.SetNext(); {
+	for it := near.Queue(class).Iterator(); it.SetNext(); {
 		item, err := it.Value()
 		if err != nil {
 			continue // evicted meanwhile
 		}
 		key := item.Key()
-		if _, done := done[near.hot.hash(key)]; done || strings.IndexByte(key, 0) >= 0 {
+		if _, done := done[near.Hash(key)]; done || strings.IndexByte(key, 0) >= 0 {
 			continue
 		}
 		e, err := entry.Parse(item.Value()) // a copy
@@ -101,7 +98,7 @@ func (k *kept) whole(space *Space, key string, e *entry.Entry) []byte {
 	if !e.Split() {
 		return e.Raw
 	}
-	whole, ok := k.cache.near.join(space.policy.Class, key, e)
+	whole, ok := k.cache.near.Join(space.policy.Class, key, e)
 	if !ok {
 		return nil
 	}
@@ -124,71 +121,13 @@ func (k *kept) admit(key string, raw []byte) snapshot.Outcome {
 	}
 	class, near := space.policy.Class, k.cache.near
 	switch {
-	case near.holds(class, key):
+	case near.Holds(class, key):
 		return snapshot.Newer
-	case !k.room.take(near, class, key, &e):
+	case !k.room.Take(class, key, &e):
 		return snapshot.Full
-	case !near.putIfAbsent(class, key, &e):
+	case !near.PutIfAbsent(class, key, &e):
 		return snapshot.Newer
 	}
 	space.removeIfPurged(key, &e)
 	return snapshot.Read
-}
-
-// keptRoom is how many bytes of each class may still be filled from a snapshot.
-type keptRoom [policy.Classes]int
-
-func (m *memory) roomForKept() (room keptRoom) {
-	for c := range policy.Classes {
-		room[c] = int(keptShare * float64(m.capacity[c].size))
-	}
-	return room
-}
-
-// take reserves room for an entry; false when there is not enough.
-func (r *keptRoom) take(m *memory, class policy.Class, key string, e *entry.Entry) bool {
-	head, parts := len(key)+len(e.Raw)+valueOverhead, 0
-	if wantsSplit(e) {
-		n := e.Records()
-		head = len(key) + e.HeadSize() + valueOverhead
-		parts = len(e.Raw) - e.HeadSize() + n*(len(partKey(key, e.Generation, n))+valueOverhead)
-	}
-	of := m.classForParts(class, e)
-	if r[class] < head || r[of] < parts || of == class && r[class] < head+parts {
-		return false
-	}
-	r[class] -= head
-	r[of] -= parts
-	return true
-}
-
-// largestEntry is how many bytes an entry may have in the largest class.
-func (m *memory) largestEntry() int {
-	largest := 0
-	for _, c := range m.capacity {
-		largest = max(largest, c.entry)
-	}
-	return largest
-}
-
-// holds reports whether the tier has an entry of the key, or its head.
-func (m *memory) holds(class policy.Class, key string) bool {
-	_, ok := m.head(class, key)
-	return ok
-}
-
-// putIfAbsent is put, unless there is an entry of the key, which is newer. It is not
-// offered to the hot table: its first hit does that. It returns false where it was not
-// stored.
-func (m *memory) putIfAbsent(class policy.Class, key string, e *entry.Entry) bool {
-	m.noteCreated(e)
-	return m.putParts(class, key, e, m.setIfAbsent)
-}
-
-// setIfAbsent is set, unless the tier holds the key. All writes of entries take the class's lock
-// before the hot table learns of them, so that this one cannot replace a newer one.
-func (m *memory) setIfAbsent(class policy.Class, key string, value []byte) bool {
-	m.shares[class].mu.Lock()
-	defer m.shares[class].mu.Unlock()
-	return !m.holds(class, key) && m.store(class, key, value)
 }

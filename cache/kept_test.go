@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache/entry"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 	"sundry/cache/snapshot"
 )
@@ -182,10 +183,10 @@ func TestSnapshotHasWhatOnlyTheHotTableHas(t *testing.T) {
 		first := started(t, file, Config{})
 		fillAll(t, first.Cache, stock())
 		synctest.Wait()
-		if first.near.hot.get(key) == nil {
+		if first.near.Hot(key) == nil {
 			t.Fatal("not in the hot table")
 		}
-		if err := first.near.class[policy.Shared].Delete(key); err != nil {
+		if err := first.near.Queue(policy.Shared).Delete(key); err != nil {
 			t.Fatal(err)
 		}
 		first.mustWrite(t)
@@ -330,8 +331,8 @@ func TestSnapshotOverwritesNothing(t *testing.T) {
 		for key := range contents {
 			mustFetch(t, spaceFor(second.Cache, key), key, &script{text: "new"})
 		}
-		second.near.hot.drop("60s:v1:main:")
-		if err := second.near.class[policy.Shared].Delete("60s:v1:hot:"); err != nil {
+		leavesHot(t, spaceFor(second.Cache, "60s:v1:main:"), "60s:v1:main:")
+		if err := second.near.Queue(policy.Shared).Delete("60s:v1:hot:"); err != nil {
 			t.Fatal(err)
 		}
 		second.Read(t.Context())
@@ -367,7 +368,7 @@ func TestSnapshotIsReadBesideRequests(t *testing.T) {
 	}()
 	for i := range keys {
 		k := key(keys - 1 - i)
-		second.near.put(policy.Keyed, k, made(t, s, k, textContent("new"), time.Now()))
+		second.near.Put(policy.Keyed, k, made(t, s, k, textContent("new"), time.Now()))
 	}
 	<-done
 	for i := range keys {
@@ -433,7 +434,7 @@ func TestSnapshotIsReadIntoLess(t *testing.T) {
 		mustFetch(t, s, fmt.Sprintf("ip:v1:main:=%d", i), &script{text: strings.Repeat("x", 3000+i)})
 	}
 	first.mustWrite(t)
-	second := keepIn(t, file, Config{Memory: MinMemory})
+	second := keepIn(t, file, Config{Memory: near.MinMemory})
 	second.Space("ip", classed(policy.Keyed))
 	second.Read(t.Context())
 	read, full := second.result("read"), second.result("full")
@@ -441,7 +442,7 @@ func TestSnapshotIsReadIntoLess(t *testing.T) {
 		t.Errorf("%v read, %v without room", read, full)
 	}
 	for c := range policy.Classes {
-		if n := second.near.counters.evicted[c].Load(); n > 0 {
+		if n := second.near.Evicted(c); n > 0 {
 			t.Errorf("%d values of class %s were evicted", n, c)
 		}
 	}
@@ -453,7 +454,7 @@ func FuzzKept(f *testing.F) {
 	f.Add([]byte{7, 0, 255}, false)
 	f.Add([]byte{11, 0, 127, 4, 0, 255}, true)
 	const key = "ip:v1:main:=1"
-	k := keepIn(f, snapshotFile(f), Config{Memory: MinMemory})
+	k := keepIn(f, snapshotFile(f), Config{Memory: near.MinMemory})
 	s := k.Space("ip", classed(policy.Keyed))
 	now := time.Now()
 	f.Fuzz(func(t *testing.T, patch []byte, negative bool) {
@@ -466,18 +467,18 @@ func FuzzKept(f *testing.F) {
 		if k.Caches[0].Admit(key, raw) != snapshot.Read {
 			return
 		}
-		e, found := k.near.head(policy.Keyed, key)
+		e, found := k.near.Head(policy.Keyed, key)
 		if !found {
 			t.Fatal("read, but not found")
 		}
 		whole, complete := e, true
 		if e.Split() {
-			whole, complete = k.near.join(policy.Keyed, key, &e)
+			whole, complete = k.near.Join(policy.Keyed, key, &e)
 		}
 		if !complete {
 			t.Fatal("not complete")
 		}
 		sane(t, s, &whole)
-		k.near.remove(policy.Keyed, key)
+		k.near.Remove(policy.Keyed, key)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -130,3 +131,34 @@ func wantCalls(t *testing.T, s *script, n int64) {
 }
 
 var errDown = errors.New("upstream is down")
+
+// leavesHot takes the entry of a key out of the hot table, as eviction does: it is in bigcache alone.
+func leavesHot(t *testing.T, s *Space, key string) {
+	t.Helper()
+	queue := s.cache.near.Queue(s.policy.Class)
+	raw, err := queue.Get(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cache.near.Remove(s.policy.Class, key)
+	if err := queue.Set(key, raw); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// losesParts evicts the parts of the entry of a key.
+func losesParts(t *testing.T, s *Space, key string) {
+	t.Helper()
+	lost := 0
+	for _, class := range []policy.Class{s.policy.Class, policy.Large} {
+		queue := s.cache.near.Queue(class)
+		for it := queue.Iterator(); it.SetNext(); {
+			if v, err := it.Value(); err == nil && strings.HasPrefix(v.Key(), key+"\x00") && queue.Delete(v.Key()) == nil {
+				lost++
+			}
+		}
+	}
+	if lost == 0 {
+		t.Fatalf("%s has no parts", key)
+	}
+}

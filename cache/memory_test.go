@@ -2,74 +2,19 @@ package cache
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/near"
 	"sundry/cache/policy"
-	"sundry/upstreams/lib/longtest"
 )
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
-func TestFreshCacheIsSmall(t *testing.T) {
-	before := heap()
-	c := newCache(t, Config{Memory: DefaultMemory})
-	if grown := heap() - before; grown > 8<<20 {
-		t.Errorf("an empty cache takes %d KiB", grown>>10)
-	}
-	runtime.KeepAlive(c)
-}
-
-func TestCapHolds(t *testing.T) {
-	const limit = 32 << 20
-	before := heap()
-	c := newCache(t, Config{Memory: limit})
-	value := make([]byte, 300)
-	for i := range 200_000 {
-		c.near.set(policy.Keyed, fmt.Sprintf("small-%d", i), value)
-	}
-	big := make([]byte, 20<<10)
-	for i := range 5_000 {
-		c.near.set(policy.Keyed, fmt.Sprintf("big-%d", i), big)
-		c.near.set(policy.Shared, fmt.Sprintf("big-%d", i), big)
-	}
-	if grown := heap() - before; grown > limit {
-		t.Errorf("a cache of %d MiB grew to %d MiB", limit>>20, grown>>20)
-	}
-	if c.near.counters.evicted[policy.Keyed].Load() == 0 {
-		t.Error("nothing was evicted, so the cap was not tested")
-	}
-}
-
-func TestOversizeIsRefusedAndHarmsNobody(t *testing.T) {
-	c := newCache(t, Config{Memory: MinMemory})
-	for i := range 500 {
-		c.near.set(policy.Shared, fmt.Sprint("k", i), []byte("small"))
-	}
-	if c.near.set(policy.Shared, "huge", make([]byte, 6<<20)) {
-		t.Error("a value larger than its share was stored")
-	}
-	if got := c.near.class[policy.Shared].Len(); got != 500 {
-		t.Errorf("%d of 500 entries left", got)
-	}
-	if c.near.counters.refused[policy.Shared].Load() != 1 {
-		t.Error("the refusal was not counted")
-	}
-}
 
 func TestFloodOfKeysLeavesSharedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCache(t, Config{Memory: MinMemory})
+		c := newCache(t, Config{Memory: near.MinMemory})
 		daily := c.Space("60s", usual())
 		l := &script{text: "news"}
 		mustFetch(t, daily, "60s", l)
@@ -78,7 +23,7 @@ func TestFloodOfKeysLeavesSharedAlone(t *testing.T) {
 		for i := range 20_000 {
 			mustFetch(t, flood, fmt.Sprint("ip", i), &script{text: strings.Repeat("x", 500)})
 		}
-		if c.near.counters.evicted[policy.Keyed].Load() == 0 {
+		if c.near.Evicted(policy.Keyed) == 0 {
 			t.Fatal("the flood was too small to evict anything")
 		}
 		if h := mustFetch(t, daily, "60s", l); h.Tier != Near {
@@ -128,16 +73,8 @@ func TestLostPartIsFilledAgain(t *testing.T) {
 		s := c.Space("yiyan", usual())
 		l := &script{make: func(int64) (entry.Content, error) { return pool(3), nil }}
 		mustFetch(t, s, "yiyan", l)
-		c.near.hot.drop("yiyan")
-		e, ok := c.near.stored(policy.Shared, "yiyan")
-		if !ok {
-			t.Fatal("no head")
-		}
-		for n := range 3 {
-			if err := c.near.class[policy.Shared].Delete(partKey("yiyan", e.Generation, n)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		leavesHot(t, s, "yiyan")
+		losesParts(t, s, "yiyan")
 		mustFetch(t, s, "yiyan", l)
 		wantCalls(t, l, 2)
 		mustFetch(t, s, "yiyan", l)
@@ -153,10 +90,10 @@ func TestLargeEntriesComeBackWhole(t *testing.T) {
 		for range 2 {
 			wantText(t, mustFetch(t, s, "60s", l), long)
 		}
-		s.cache.near.hot.drop("60s")
+		leavesHot(t, s, "60s")
 		wantText(t, mustFetch(t, s, "60s", l), long) // of its parts
 		synctest.Wait()
-		if s.cache.near.hot.get("60s") == nil {
+		if s.cache.near.Hot("60s") == nil {
 			t.Error("the parts were not joined")
 		}
 		wantText(t, mustFetch(t, s, "60s", l), long)
@@ -181,23 +118,10 @@ func TestUnchangedContentKeepsItsDateOfChange(t *testing.T) {
 	})
 }
 
-func TestRefreshesOfOneKeyEvictNoOtherKey(t *testing.T) {
-	c := newCache(t, Config{Memory: MinMemory})
-	for i := range 500 {
-		c.near.set(policy.Shared, fmt.Sprint("other", i), make([]byte, 1<<10))
-	}
-	for range 600 { // a rewrite leaves the old bytes in bigcache's queue
-		c.near.set(policy.Shared, "hot", make([]byte, 3<<10))
-	}
-	if got := c.near.class[policy.Shared].Len(); got != 501 {
-		t.Errorf("%d of 501 entries left", got)
-	}
-}
-
 // A picture as large as sjbz takes is kept at the default cap.
 func TestLargePictureIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCache(t, Config{Memory: DefaultMemory})
+		c := newCache(t, Config{Memory: near.DefaultMemory})
 		s := c.Space("sjbz/pictures", classed(policy.Keyed))
 		l := &script{make: func(int64) (entry.Content, error) { return textContent(strings.Repeat("p", 6<<20)), nil }}
 		for range 5 {
@@ -207,57 +131,6 @@ func TestLargePictureIsKept(t *testing.T) {
 		}
 		wantCalls(t, l, 1)
 	})
-}
-
-// Whatever the cap, the largest entry is stored again and again in a tier that is
-// full of others; one that is too large for its class and for the class Large is
-// not, and evicts nothing.
-func TestLargestEntry(t *testing.T) {
-	longtest.NotShort(t, "it takes a second")
-	if got := LargestEntry(0); got < 8<<20 || got != LargestEntry(DefaultMemory) {
-		t.Errorf("%d bytes at the default cap", got)
-	}
-	if LargestEntry(MinMemory-1) != 0 {
-		t.Error("an entry is kept where there is no cache")
-	}
-	for _, memory := range []int64{MinMemory, 20 << 20, 64 << 20, DefaultMemory} {
-		for _, class := range []policy.Class{policy.Shared, policy.Keyed} {
-			c := newCache(t, Config{Memory: memory})
-			s := c.Space("story", classed(class))
-			largest := textContent(strings.Repeat("p", int(LargestEntry(memory))))
-			for i := range 12 {
-				key := fmt.Sprint("large", i)
-				mustFetch(t, s, key, &script{make: func(int64) (entry.Content, error) { return largest, nil }})
-				for n := range 200 {
-					c.near.set(class, fmt.Sprint("small", i, n), make([]byte, n))
-				}
-				if h := mustFetch(t, s, key, &script{}); h.Tier != Near {
-					t.Errorf("%s: %d bytes of %d are not kept", class, LargestEntry(memory), memory)
-				}
-			}
-			before := c.near.class[class].Len() + c.near.class[policy.Large].Len()
-			larger := textContent(strings.Repeat("p", max(c.near.capacity[class].value, c.near.capacity[policy.Large].value)+1))
-			mustFetch(t, s, "larger", &script{make: func(int64) (entry.Content, error) { return larger, nil }})
-			if after := c.near.class[class].Len() + c.near.class[policy.Large].Len(); after != before {
-				t.Errorf("%s: %d of %d entries are left", class, after, before)
-			}
-		}
-	}
-}
-
-func TestLayoutUsesTheWholeCap(t *testing.T) {
-	for memory := int64(MinMemory); memory <= DefaultMemory; memory += 1 << 20 {
-		sum := 0
-		for c, r := range layout(memory) {
-			if r.size < 1<<20 || r.value < 300<<10 {
-				t.Errorf("cap of %d MiB: class %s: %+v", memory>>20, policy.Class(c), r)
-			}
-			sum += r.size
-		}
-		if want := int(float64(memory)*queueShare) >> 20 << 20; sum != want {
-			t.Errorf("cap of %d MiB: classes of %d bytes together, want %d", memory>>20, sum, want)
-		}
-	}
 }
 
 // flood fills a space with bodies of so many bytes under keys of their own.
@@ -274,7 +147,7 @@ func flood(t *testing.T, s *Space, n, size int) {
 func TestPicturesAndDrawingsEvictNoLookup(t *testing.T) {
 	for _, drawn := range []policy.Class{policy.Keyed, policy.Computed} {
 		synctest.Test(t, func(t *testing.T) {
-			c := newCache(t, Config{Memory: DefaultMemory})
+			c := newCache(t, Config{Memory: near.DefaultMemory})
 			p := usual()
 			p.Class, p.StaleIfError = policy.Keyed, 30*24*time.Hour
 			lookups, pictures := c.Space("kd", p), c.Space("sjbz/pictures", p)
@@ -315,7 +188,7 @@ func TestEntryThatChangesItsSizeIsStoredOnce(t *testing.T) {
 				}
 			}
 			info, _, _ := s.Look("keyed:1")
-			if want := class[size > keyedMax]; info.Class != want || !info.Complete || info.Bytes < size {
+			if want := class[size > 32<<10]; info.Class != want || !info.Complete || info.Bytes < size {
 				t.Errorf("%d bytes: %+v, want class %s", size, info, want)
 			}
 			n := 0

@@ -1,12 +1,10 @@
 package cache
 
 import (
-	"sync/atomic"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"sundry/cache/policy"
+	"sundry/cache/near"
 	"sundry/metrics"
 )
 
@@ -35,7 +33,7 @@ type spaceMetrics struct {
 }
 
 // newMetrics registers all; reg may be nil.
-func newMetrics(reg prometheus.Registerer, near *memory, g *flights) *cacheMetrics {
+func newMetrics(reg prometheus.Registerer, near *near.Memory, g *flights) *cacheMetrics {
 	register := promauto.With(reg)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return register.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, labels)
@@ -71,7 +69,7 @@ func newMetrics(reg prometheus.Registerer, near *memory, g *flights) *cacheMetri
 	gauge("fills_running", "Fills that are running.", func() float64 { return float64(g.running()) })
 	gauge("fills_limit", "Limit of concurrent fills; one endpoint may use half of it.", func() float64 { return float64(g.count.Total()) })
 	if reg != nil {
-		reg.MustRegister(newMemoryCollector(near))
+		reg.MustRegister(near.Collector())
 	}
 	return m
 }
@@ -109,52 +107,4 @@ func (m *cacheMetrics) space(name string) spaceMetrics {
 		age:           m.age.WithLabelValues(name),
 		staleAge:      m.staleAge.WithLabelValues(name),
 	}
-}
-
-// memoryCounters are kept by the near tier and read at scrape.
-type memoryCounters struct {
-	evicted, refused, spared [policy.Classes]atomic.Uint64
-}
-
-// memoryCollector reads the near tier at scrape.
-type memoryCollector struct {
-	near                                              *memory
-	entries, bytes, limit, evictions, refused, spared *prometheus.Desc
-}
-
-func newMemoryCollector(near *memory) *memoryCollector {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(metrics.Namespace+"_cache_memory_"+name, help, []string{"class"}, nil)
-	}
-	return &memoryCollector{
-		near:      near,
-		entries:   desc("entries", "Values in the near tier; a pool counts once per candidate. The hot table's are copies of others'."),
-		bytes:     desc("capacity_bytes", "Bytes that the near tier has allocated."),
-		limit:     desc("limit_bytes", "Bytes that the near tier may allocate before the oldest values are evicted."),
-		evictions: desc("evictions_total", "Values evicted from the near tier for lack of memory."),
-		refused:   desc("refused_total", "Values refused because they are too large for the near tier."),
-		spared:    desc("spared_total", "Values spared from eviction because another endpoint has more than its share of the near tier."),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *memoryCollector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
-
-// Collect implements prometheus.Collector.
-func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
-	for class := range policy.Classes {
-		name, big := class.String(), c.near.class[class]
-		ch <- prometheus.MustNewConstMetric(c.entries, prometheus.GaugeValue, float64(big.Len()), name)
-		ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(big.Capacity()), name)
-		ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(c.near.capacity[class].size), name)
-		ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(c.near.counters.evicted[class].Load()), name)
-		ch <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(c.near.counters.refused[class].Load()), name)
-		ch <- prometheus.MustNewConstMetric(c.spared, prometheus.CounterValue, float64(c.near.counters.spared[class].Load()), name)
-	}
-	const name = "hot"
-	hot := c.near.hot
-	ch <- prometheus.MustNewConstMetric(c.entries, prometheus.GaugeValue, float64(hot.table.EstimatedSize()), name)
-	ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(hot.table.WeightedSize()), name)
-	ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(hot.limit), name)
-	ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(hot.evicted.Load()), name)
 }

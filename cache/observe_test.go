@@ -126,7 +126,7 @@ func BenchmarkHotHit(b *testing.B) {
 			var answer Answer
 			now := time.Now()
 			for !s.GetHot("k", Want{}, now, &answer) {
-				s.cache.near.hot.workers.Wait()
+				s.cache.near.Wait()
 			}
 			b.ReportAllocs()
 			for b.Loop() {

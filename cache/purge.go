@@ -38,7 +38,7 @@ func later(a, b time.Time) time.Time {
 func (c *Cache) SetPurges(byEndpoint map[string]policy.Purge) {
 	now := time.Now()
 	if hard := c.setPurges(byEndpoint, now); len(hard) > 0 {
-		c.near.removeFuture(hard, now)
+		c.near.RemoveFuture(hard, now)
 	}
 }
 
@@ -178,7 +178,7 @@ func (s *Space) PurgeKey(key string, at time.Time) {
 // purgeKey is PurgeKey but for what the entry was made of.
 func (s *Space) purgeKey(key string, at, now time.Time) {
 	s.rememberPurge(key, at, now)
-	removed := s.cache.near.removeUntil(s.policy.Class, key, at, now)
+	removed := s.cache.near.RemoveUntil(s.policy.Class, key, at, now)
 	if s.usesFar() {
 		if removed.After(now) {
 			removed = now // by a clock that was ahead; others may have filled the key since
@@ -244,7 +244,7 @@ func (s *Space) lastPurge(key string, now time.Time) time.Time {
 // Until it had caught up, nothing that is made would count.
 func (s *Space) hearAnew(now time.Time) {
 	if hard := s.cache.hearAnew(now); len(hard) > 0 {
-		s.cache.near.removeFuture(hard, now)
+		s.cache.near.RemoveFuture(hard, now)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

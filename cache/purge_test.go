@@ -344,7 +344,7 @@ func TestAPurgeThatIsDatedAnewBringsNothingBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newCache(t, Config{}).Space("story", usual())
-				s.cache.near.put(policy.Shared, "story:k", made(t, s, "story:k", textContent("purged"), time.Now().Add(ahead)))
+				s.cache.near.Put(policy.Shared, "story:k", made(t, s, "story:k", textContent("purged"), time.Now().Add(ahead)))
 				s.cache.setPurges(map[string]policy.Purge{"story": {Hard: time.Now()}}, time.Now().Add(time.Minute)) // as it was heard
 				s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now().Add(-time.Minute)}})
 				time.Sleep(40 * time.Second)
@@ -392,7 +392,7 @@ func TestAClockThatIsSetBackBringsNothingBack(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		at := time.Now().Add(time.Minute)
-		s.cache.near.put(policy.Shared, "story:other", made(t, s, "story:other", textContent("purged"), at.Add(-time.Second)))
+		s.cache.near.Put(policy.Shared, "story:other", made(t, s, "story:other", textContent("purged"), at.Add(-time.Second)))
 		s.cache.setPurges(map[string]policy.Purge{"story": {Hard: at}}, at)
 		mustFetch(t, s, "story:k", l)
 		time.Sleep(time.Minute)

@@ -68,7 +68,7 @@ func (c *compressor) pack(raw []byte) []byte {
 	if len(raw) < minPacked {
 		return raw
 	}
-	if packed := worthwhile(c.enc.EncodeAll(raw, nil), raw); packed != nil {
+	if packed := entry.Worthwhile(c.enc.EncodeAll(raw, nil), raw); packed != nil {
 		return packed
 	}
 	return raw
@@ -194,7 +194,7 @@ func (f *fill) promote(e *entry.Entry) (*flightResult, policy.State) {
 	}
 	got := &flightResult{entry: e, tier: Far}
 	if f.usableCopy(now) == nil || policy.Prefers(&e.Meta, &f.copy.entry.Meta, now) || winsTie(e, f.copy.entry) {
-		f.cache.near.put(f.policy.Class, f.key, e)
+		f.cache.near.Put(f.policy.Class, f.key, e)
 		f.removeIfPurged(f.key, e)
 		f.copy = got
 		return got, state

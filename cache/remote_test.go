@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 )
 
@@ -256,7 +257,7 @@ func TestRubbishInRedisIsAMiss(t *testing.T) {
 		packed := far.values["k"]
 		for _, bad := range [][]byte{nil, {}, []byte("hello"), packed[:len(packed)-3], append([]byte{0}, packed...)} {
 			far.values["k"] = bad
-			two.cache.near.remove(policy.Shared, "k")
+			two.cache.near.Remove(policy.Shared, "k")
 			if h := mustFetch(t, two, "k", l); h.Tier != Upstream {
 				t.Errorf("%q was served", bad)
 			}
@@ -350,7 +351,7 @@ func TestWhatIsPurgedIsNotWritten(t *testing.T) {
 func TestCloseHandsOverWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := newFakeRemote()
-		c, err := New(Config{Memory: MinMemory, Far: far})
+		c, err := New(Config{Memory: near.MinMemory, Far: far})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -426,7 +427,7 @@ func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
 		<-begun
 		s.PurgeKey("story:k", time.Now())
 		group.Wait()
-		if _, ok := s.cache.near.head(policy.Keyed, "story:k"); ok {
+		if _, ok := s.cache.near.Head(policy.Keyed, "story:k"); ok {
 			t.Fatal("a purged entry is in the near tier")
 		}
 		s.keys.Store(nil)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 	"sundry/metrics/panics"
 )
@@ -127,7 +128,7 @@ func (s *Space) GetNear(ctx context.Context, key string, want Want, load Loader,
 		s.metrics.nearStale.Inc()
 		return false
 	case answer.State != policy.Fresh:
-		if r == nil || r.claimRefresh(now) {
+		if r == nil || r.ClaimRefresh(now) {
 			s.refresh(ctx, key, load, answer, now)
 		}
 	default:
@@ -141,18 +142,18 @@ func (s *Space) GetNear(ctx context.Context, key string, want Want, load Loader,
 // to do but to send it: no refresh is due, and no confirmation. It starts nothing, allocates nothing and counts nothing: call
 // Served where the answer is sent, GetNear where there is none.
 func (s *Space) GetHot(key string, want Want, now time.Time, answer *Answer) bool {
-	r := s.cache.near.hot.get(key)
+	r := s.cache.near.Hot(key)
 	if r == nil || !s.policy.Stores() {
 		return false
 	}
 	s.fromHot(r, want, now, answer)
 	switch {
-	case s.usesFar() && s.cache.near.confirmed.due(r.hash, r.Meta.Created, now):
+	case s.usesFar() && s.cache.confirmed.due(r.Hash, r.Meta.Created, now):
 		return false
 	case answer.State == policy.Fresh:
 		return true
 	case answer.State == policy.Eager:
-		return !r.refreshDue(now)
+		return !r.RefreshDue(now)
 	default:
 		return false
 	}
@@ -196,8 +197,8 @@ func (s *Space) Fallback(key string, want Want, found *Answer, err error) (answe
 
 // readMemory looks the key up in the hot table, then in the rest of the near tier. r is its
 // entry in the hot table; nil means that it is not there.
-func (s *Space) readMemory(key string, want Want, now time.Time, answer *Answer) (r *hotEntry, found bool) {
-	if r = s.cache.near.hot.get(key); r == nil {
+func (s *Space) readMemory(key string, want Want, now time.Time, answer *Answer) (r *near.Hot, found bool) {
+	if r = s.cache.near.Hot(key); r == nil {
 		return nil, s.lookNear(key, want, now, answer)
 	}
 	s.fromHot(r, want, now, answer)
@@ -206,7 +207,7 @@ func (s *Space) readMemory(key string, want Want, now time.Time, answer *Answer)
 
 // lookNear looks the key up in the near tier.
 func (s *Space) lookNear(key string, want Want, now time.Time, answer *Answer) bool {
-	e, rep, ok := s.cache.near.get(s.policy.Class, key, want)
+	e, rep, ok := s.cache.near.Get(s.policy.Class, key, want.Form)
 	if ok {
 		*answer = s.answerOf(key, &e, rep, want, now, Near)
 	}
@@ -215,14 +216,14 @@ func (s *Space) lookNear(key string, want Want, now time.Time, answer *Answer) b
 
 // fromHot describes an entry of the hot table, in the best coding that is accepted and
 // has been made.
-func (s *Space) fromHot(r *hotEntry, want Want, now time.Time, answer *Answer) {
+func (s *Space) fromHot(r *near.Hot, want Want, now time.Time, answer *Answer) {
 	rep, err := r.Pick(want.Form, r.Record)
 	if err != nil {
 		*answer = Answer{State: policy.Gone} // not reached: its layout was checked
 		return
 	}
-	s.cache.near.hot.coding(r, want, &rep)
-	state, left := s.stateBy(r.deadlineUnder(&s.policy), r.key, &r.Meta, now)
+	s.cache.near.Code(r, want.Form, want.Accept, &rep)
+	state, left := s.stateBy(r.DeadlineUnder(&s.policy), r.Key, &r.Meta, now)
 	s.describe(answer, &r.Entry, want, rep, now)
 	answer.State, answer.Left, answer.Tier = state, left, Near
 }
@@ -286,7 +287,7 @@ func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Answer, err
 
 // resultAnswer picks the caller's representation from a flight's result.
 func (s *Space) resultAnswer(key string, got *flightResult, want Want, now time.Time) (Answer, error) {
-	rep, err := s.cache.near.pick(s.policy.Class, key, got.entry, want)
+	rep, err := s.cache.near.Pick(s.policy.Class, key, got.entry, want.Form)
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s: %w", s.name, err)
 	}
@@ -397,7 +398,7 @@ func (s *Space) answerFrom(ctx context.Context, key string, want Want, load Load
 	answer, err := s.resultAnswer(key, got, want, now)
 	switch {
 	case err != nil && got.tier == Near: // a part was evicted after the flight had found it
-		s.cache.near.remove(s.policy.Class, key)
+		s.cache.near.Remove(s.policy.Class, key)
 		return s.await(ctx, key, want, load, nil)
 	case err != nil:
 		return Answer{}, err

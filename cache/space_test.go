@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sundry/cache/entry"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 )
 
@@ -307,7 +308,7 @@ func TestWarm(t *testing.T) {
 
 func TestCloseEndsFills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := New(Config{Memory: MinMemory})
+		c, err := New(Config{Memory: near.MinMemory})
 		if err != nil {
 			t.Fatal(err)
 		}

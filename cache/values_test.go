@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sundry/cache/near"
 	"sundry/cache/policy"
 	"sundry/upstreams/lib/longtest"
 )
@@ -21,7 +22,7 @@ type values struct {
 }
 
 func newValues(t *testing.T) *values {
-	c := newCache(t, Config{Memory: MinMemory})
+	c := newCache(t, Config{Memory: near.MinMemory})
 	return &values{cache: c, Values: openValues(c, "music/playlist", policy.Keyed)}
 }
 
@@ -139,7 +140,7 @@ func TestValuesAreInspected(t *testing.T) {
 // A flood of values of callers' input does not evict those that all answers need.
 func TestFloodOfValuesSparesSharedOnes(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
-	c := newCache(t, Config{Memory: MinMemory})
+	c := newCache(t, Config{Memory: near.MinMemory})
 	key, flood := openValues(c, "sjsp/key", policy.Shared), openValues(c, "music/playlist", policy.Keyed)
 	asked := 0
 	want := func() {

@@ -1,5 +1,7 @@
 package entry
 
+import "bytes"
+
 // Coding is a content coding of RFC 9110.
 type Coding uint8
 
@@ -30,4 +32,16 @@ func (s Codings) Best() Coding {
 		}
 	}
 	return Identity
+}
+
+// maxCodedRatio is the largest ratio of compressed to plain size that is kept.
+const maxCodedRatio = 0.9
+
+// Worthwhile returns what was compressed, without spare capacity, and nil if it is hardly
+// smaller than the plain bytes, as for a picture.
+func Worthwhile(compressed, plain []byte) []byte {
+	if float64(len(compressed)) > maxCodedRatio*float64(len(plain)) {
+		return nil
+	}
+	return bytes.Clone(compressed)
 }

@@ -282,7 +282,8 @@ func dependencies() map[string][]string {
 		"upstreams/lib/minecraft": {"upstreams/lib/guard", "upstreams/lib/pixels", "metrics/words"}, "upstreams/lib/peertest": {"upstreams/lib/longtest"}, "upstreams/lib/plainjson": {},
 		"upstreams/lib/qrcode": {"metrics/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"metrics/words"}, "upstreams/lib/signing": {"upstreams/lib/webpage"}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {}, "upstreams/lib/charsets": {},
 		"metrics/words": {}, "upstreams/lib/webpage/webtest": {"upstreams/lib/guard"},
-		"cache":                   {"cache/clients", "cache/waiters", "cache/entry", "cache/jitter", "cache/policy", "cache/snapshot", "metrics"},
+		"cache":                   {"cache/clients", "cache/waiters", "cache/entry", "cache/jitter", "cache/near", "cache/policy", "cache/snapshot", "metrics"},
+		"cache/near":              {"cache/entry", "cache/policy", "metrics"},
 		"cache/entry":             {},
 		"cache/policy":            {"cache/entry"},
 		"cache/advise":            {"cache", "cache/durable", "cache/entry", "cache/policy", "metrics", "metrics/words"},
@@ -359,7 +360,7 @@ func dependencies() map[string][]string {
 		"proxy/logmarks":   {"cache/durable", "cache/far", "proxy"},
 		"proxy/requestlog": {"cache/advise", "metrics/words", "proxy", "upstreams/catalog"},
 		"cmd/sundry/internal/config": {
-			"metrics/words", "cache", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/lib/redact", "upstreams/loop",
+			"metrics/words", "cache", "cache/near", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/lib/redact", "upstreams/loop",
 		},
 		"cmd/sundry/internal/simulation": {},  // it knows the program from outside alone
 		"cmd/sundry":                     nil, // anything

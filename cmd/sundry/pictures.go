@@ -1,7 +1,7 @@
 package main
 
 import (
-	"sundry/cache"
+	"sundry/cache/near"
 	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics/words"
 	"sundry/upstreams/catalog"
@@ -10,7 +10,7 @@ import (
 // uncacheablePictures warns of endpoints whose largest pictures do not fit into
 // the near tier: those are fetched again for every request.
 func uncacheablePictures(set *catalog.Catalog, memory config.Size) []error {
-	most := cache.LargestEntry(int64(memory))
+	most := near.LargestEntry(int64(memory))
 	var out []error
 	for _, e := range set.Endpoints {
 		largest, source := largestPicture(e)
@@ -39,8 +39,8 @@ func largestPicture(e *catalog.Endpoint) (most int64, source string) {
 // memoryFor returns the least cache.memory, in steps of 8 MiB, with which a picture of
 // so many bytes is cached.
 func memoryFor(picture int64) config.Size {
-	memory := int64(cache.MinMemory)
-	for cache.LargestEntry(memory) < picture {
+	memory := int64(near.MinMemory)
+	for near.LargestEntry(memory) < picture {
 		memory += 8 << 20
 	}
 	return config.Size(memory)

@@ -21,6 +21,7 @@ import (
 	"sundry/cache"
 	"sundry/cache/advise"
 	"sundry/cache/far"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 	"sundry/cache/web"
 	"sundry/cmd/sundry/internal/config"
@@ -302,7 +303,7 @@ var errElsewhere = errors.New("failed on another instance a moment ago")
 // meaning.
 func ballast(memory int64) (keep func()) {
 	if memory == 0 {
-		memory = cache.DefaultMemory
+		memory = near.DefaultMemory
 	}
 	block := make([]byte, memory/4)
 	return func() { runtime.KeepAlive(block) }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sundry/cache"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 	"sundry/cache/web"
 	"sundry/cmd/sundry/internal/config"
@@ -78,21 +78,21 @@ func (s *server) placeOf(a *catalog.API, home string) string {
 }
 
 // memory is for the cache, in bytes.
-func (s *server) memory() int64 { return cmp.Or(int64(s.config.Cache.Memory), cache.DefaultMemory) }
+func (s *server) memory() int64 { return cmp.Or(int64(s.config.Cache.Memory), near.DefaultMemory) }
 
-// shareMemory divides the memory for the cache between the near tier and the store of APIs.
-func (s *server) shareMemory() (near, store int64) {
+// shareMemory divides the memory for the cache between the near tier of endpoints and the store of APIs.
+func (s *server) shareMemory() (endpoints, apis int64) {
 	all := s.memory()
 	switch {
 	case s.cmd.To != "":
-		near = cache.MinMemory
+		endpoints = near.MinMemory
 	case s.loaded.files.HaveAPIs():
-		near = all - all/storeShare
+		endpoints = all - all/storeShare
 	default:
 		return all, all / idleShare
 	}
-	near = max(near, cache.MinMemory)
-	return near, max(all-near, cache.MinMemory)
+	endpoints = max(endpoints, near.MinMemory)
+	return endpoints, max(all-endpoints, near.MinMemory)
 }
 
 func (s *server) newStore(memory int64, reg prometheus.Registerer) (*web.Store, error) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/near"
 	"sundry/cache/policy"
 	"sundry/upstreams"
 )
@@ -13,7 +14,7 @@ import (
 // Results of steps stay in this process, among the keys of callers' input unless
 // all answers need them, for as long as the rule says.
 func TestStepCacheFollowsTheRule(t *testing.T) {
-	c, err := cache.New(cache.Config{Memory: cache.MinMemory})
+	c, err := cache.New(cache.Config{Memory: near.MinMemory})
 	if err != nil {
 		t.Fatal(err)
 	}

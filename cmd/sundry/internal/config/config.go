@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/near"
 	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/upstreams"
@@ -98,7 +99,7 @@ func Default() *Config {
 		Forwarded: string(proxy.ByEither), DrainDelay: time.Second, DrainTimeout: 20 * time.Second, Builtin: true, Express: true,
 		Limits: proxy.Limits{Rate: 50, Shared: true, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond},
 		Fills:  cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,
-		Cache:  Cache{Memory: cache.DefaultMemory},
+		Cache:  Cache{Memory: near.DefaultMemory},
 		places: map[string]place{},
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/near"
 	"sundry/metrics/words"
 	"sundry/proxy"
 	"sundry/upstreams"
@@ -223,8 +223,8 @@ func settings() []setting {
 		single(setting{key: "limits.fills", expected: wholeRange(1, maxFills), example: "2000"}, func(c *Config) *int { return &c.Fills }, whole[int](1, maxFills)),
 		single(setting{key: "limits.reply_memory", expected: sizeRange(upstreams.MinBudget), example: "128MiB"},
 			func(c *Config) *Size { return &c.ReplyMemory }, within(upstreams.MinBudget, maxMemory, parseSize)),
-		single(setting{key: "cache.memory", alias: "SUNDRY_MEMORY", expected: sizeRange(cache.MinMemory), example: "256MiB"},
-			func(c *Config) *Size { return &c.Cache.Memory }, within(cache.MinMemory, maxMemory, parseSize)),
+		single(setting{key: "cache.memory", alias: "SUNDRY_MEMORY", expected: sizeRange(near.MinMemory), example: "256MiB"},
+			func(c *Config) *Size { return &c.Cache.Memory }, within(near.MinMemory, maxMemory, parseSize)),
 		single(setting{key: "cache.warm", expected: declare.Say("true or false"), example: "false"}, func(c *Config) *Choice { return &c.Cache.Warm }, parseChoice),
 	}
 }

@@ -1,4 +1,4 @@
-package cache
+package near
 
 import (
 	"encoding/binary"
@@ -100,7 +100,7 @@ func endpointOf(key string) string {
 
 // write stores a value, and moves the values of others that it would evict. The
 // class's lock is held.
-func (m *memory) write(class policy.Class, key string, value []byte) error {
+func (m *Memory) write(class policy.Class, key string, value []byte) error {
 	t := m.shares[class]
 	t.moveBudget = min(t.span*spans/4, maxMoveBudget, t.moveBudget+moveFactor*len(value))
 	if err := m.push(class, key, value); err != nil {
@@ -110,31 +110,31 @@ func (m *memory) write(class policy.Class, key string, value []byte) error {
 		v := t.evicted[0]
 		t.evicted = t.evicted[1:]
 		if !t.spares(v.key) || t.moveBudget < len(v.value) || !m.inUse(class, v.key) || m.push(class, v.key, v.value) != nil {
-			m.counters.evicted[class].Add(1)
+			m.counters[class].evicted.Add(1)
 			continue
 		}
-		m.counters.spared[class].Add(1)
+		m.counters[class].spared.Add(1)
 		t.moveBudget -= len(v.value)
 	}
 	t.evicted = nil
 	return nil
 }
 
-func (m *memory) push(class policy.Class, key string, value []byte) error {
+func (m *Memory) push(class policy.Class, key string, value []byte) error {
 	m.shares[class].count(endpointOf(key), len(key)+len(value)+valueOverhead)
 	return m.class[class].Set(key, value)
 }
 
 // inUse reports whether a value that reached the queue's end still belongs to an
 // entry: a part does while its head names it.
-func (m *memory) inUse(class policy.Class, key string) bool {
+func (m *Memory) inUse(class policy.Class, key string) bool {
 	whole, part, isPart := strings.Cut(key, "\x00")
 	if !isPart {
 		return true
 	}
 	gen := binary.LittleEndian.Uint64([]byte(part[:8]))
 	for _, of := range [...]policy.Class{class, policy.Keyed, policy.Shared} {
-		if e, ok := m.stored(of, whole); ok && e.Generation == gen && partsIn(of, &e) == class {
+		if e, ok := m.Stored(of, whole); ok && e.Generation == gen && ClassOfParts(of, &e) == class {
 			return true
 		}
 	}

@@ -1,7 +1,8 @@
-package cache
+package near
 
 import (
 	"hash/maphash"
+	"iter"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -21,9 +22,9 @@ const (
 	hotEntryShare = 0.5
 	// hotOverhead is what the table needs beside an entry's key and its bytes.
 	hotOverhead = 400
-	// refreshLook is how often a hit of an entry that is due for a refresh looks
+	// RefreshLook is how often a hit of an entry that is due for a refresh looks
 	// whether that is running.
-	refreshLook = 50 * time.Millisecond
+	RefreshLook = 50 * time.Millisecond
 	// joinEvery: one of so many reads of a split entry joins its parts for the hot
 	// table. It bounds what is spent on entries that the table does not admit.
 	joinEvery = 16
@@ -37,7 +38,7 @@ const (
 // predecessor is here. Everything here was written to bigcache before, and a write
 // there replaces it here: see version.
 type hotTable struct {
-	table   *otter.Cache[string, *hotEntry]
+	table   *otter.Cache[string, *Hot]
 	limit   int // bytes
 	largest int // bytes of one entry
 	panics  *panics.Catcher
@@ -52,12 +53,12 @@ type hotTable struct {
 	workers sync.WaitGroup
 }
 
-// hotEntry is an entry of the hot table. It is immutable, but for what it remembers of
+// Hot is an entry of the hot table. It is immutable, but for what it remembers of
 // its use.
-type hotEntry struct {
+type Hot struct {
 	entry.Entry
-	key      string
-	hash     uint64
+	Key      string
+	Hash     uint64 // of the key
 	deadline atomic.Pointer[policyDeadline]
 	// refreshFrom is the time in Unix nanoseconds before which no hit looks whether a
 	// refresh is to be started.
@@ -77,10 +78,10 @@ func newHotTable(limit int, p *panics.Catcher) (*hotTable, error) {
 	if h.coder, err = newCoder(); err != nil {
 		return nil, err
 	}
-	h.table, err = otter.New(&otter.Options[string, *hotEntry]{
+	h.table, err = otter.New(&otter.Options[string, *Hot]{
 		MaximumWeight: uint64(limit),
-		Weigher:       func(_ string, r *hotEntry) uint32 { return r.weight() },
-		OnAtomicDeletion: func(e otter.DeletionEvent[string, *hotEntry]) {
+		Weigher:       func(_ string, r *Hot) uint32 { return r.weight() },
+		OnAtomicDeletion: func(e otter.DeletionEvent[string, *Hot]) {
 			if e.WasEvicted() {
 				h.evicted.Add(1)
 			}
@@ -89,10 +90,22 @@ func newHotTable(limit int, p *panics.Catcher) (*hotTable, error) {
 	return h, err
 }
 
-// get returns nil for a key that is not in the table.
-func (h *hotTable) get(key string) *hotEntry {
-	r, _ := h.table.GetIfPresent(key)
+// Hot returns the entry of a key in the hot table; nil means that there is none.
+func (m *Memory) Hot(key string) *Hot {
+	r, _ := m.hot.table.GetIfPresent(key)
 	return r
+}
+
+// AllHot returns all entries of the hot table by their keys, in no order.
+func (m *Memory) AllHot() iter.Seq2[string, *Hot] { return m.hot.table.All() }
+
+// Hash returns a hash of a key, another one in each process.
+func (m *Memory) Hash(key string) uint64 { return m.hot.hash(key) }
+
+// Wait waits for what goes on in the background: parts that are joined, and bodies that are compressed.
+func (m *Memory) Wait() {
+	m.hot.workers.Wait()
+	m.hot.table.CleanUp()
 }
 
 // version changes with every write of the key. A reader of bigcache takes it before
@@ -126,7 +139,7 @@ func (h *hotTable) drop(key string) {
 
 // offer lets an entry enter that was read from bigcache at a version. The parts of
 // a split one are joined in the background.
-func (h *hotTable) offer(m *memory, class policy.Class, key string, e *entry.Entry, version uint32) {
+func (h *hotTable) offer(m *Memory, class policy.Class, key string, e *entry.Entry, version uint32) {
 	switch {
 	case e.Size() > h.largest:
 	case !e.Split():
@@ -134,7 +147,7 @@ func (h *hotTable) offer(m *memory, class policy.Class, key string, e *entry.Ent
 	case h.turn(key) && h.joining.CompareAndSwap(false, true):
 		h.workers.Go(h.panics.Func(panics.HotTable, func() {
 			defer h.joining.Store(false)
-			if whole, ok := m.join(class, key, e); ok {
+			if whole, ok := m.Join(class, key, e); ok {
 				h.enter(key, &whole, version)
 			}
 		}))
@@ -148,7 +161,7 @@ func (h *hotTable) turn(key string) bool {
 }
 
 func (h *hotTable) enter(key string, e *entry.Entry, version uint32) {
-	h.table.Compute(key, func(old *hotEntry, found bool) (*hotEntry, otter.ComputeOp) {
+	h.table.Compute(key, func(old *Hot, found bool) (*Hot, otter.ComputeOp) {
 		if found || h.version(key) != version {
 			return old, otter.CancelOp
 		}
@@ -156,13 +169,10 @@ func (h *hotTable) enter(key string, e *entry.Entry, version uint32) {
 	})
 }
 
-// close waits for what runs in the background.
-func (h *hotTable) close() { h.workers.Wait() }
-
 // newEntry keeps the codings of an old entry with the same content; nil: there is
 // none.
-func (h *hotTable) newEntry(key string, e *entry.Entry, old *hotEntry) *hotEntry {
-	r := &hotEntry{Entry: *e, key: key, hash: h.hash(key)}
+func (h *hotTable) newEntry(key string, e *entry.Entry, old *Hot) *Hot {
+	r := &Hot{Entry: *e, Key: key, Hash: h.hash(key)}
 	if old != nil && old.Digest == e.Digest && len(old.codings) == e.Forms {
 		r.codings = old.codings
 	} else {
@@ -171,17 +181,17 @@ func (h *hotTable) newEntry(key string, e *entry.Entry, old *hotEntry) *hotEntry
 	return r
 }
 
-func (r *hotEntry) weight() uint32 {
-	n := hotOverhead + len(r.key) + len(r.Raw)
+func (r *Hot) weight() uint32 {
+	n := hotOverhead + len(r.Key) + len(r.Raw)
 	for i := range r.codings {
 		n += r.codings[i].size()
 	}
 	return uint32(min(uint64(n), math.MaxUint32))
 }
 
-// deadlineUnder is Policy.Deadline, computed once per policy: a reload and a changed
+// DeadlineUnder is Policy.Deadline, computed once per policy: a reload and a changed
 // setting make a new one.
-func (r *hotEntry) deadlineUnder(p *policy.Policy) time.Time {
+func (r *Hot) DeadlineUnder(p *policy.Policy) time.Time {
 	if d := r.deadline.Load(); d != nil && d.policy == p {
 		return d.at
 	}
@@ -190,12 +200,12 @@ func (r *hotEntry) deadlineUnder(p *policy.Policy) time.Time {
 	return at
 }
 
-// refreshDue reports whether a hit at now has to look whether a refresh is to be
+// RefreshDue reports whether a hit at now has to look whether a refresh is to be
 // started.
-func (r *hotEntry) refreshDue(now time.Time) bool { return now.UnixNano() >= r.refreshFrom.Load() }
+func (r *Hot) RefreshDue(now time.Time) bool { return now.UnixNano() >= r.refreshFrom.Load() }
 
-// claimRefresh lets one of all hits look, once in refreshLook: that takes locks.
-func (r *hotEntry) claimRefresh(now time.Time) bool {
+// ClaimRefresh lets one of all hits look, once in RefreshLook: that takes locks.
+func (r *Hot) ClaimRefresh(now time.Time) bool {
 	from := r.refreshFrom.Load()
-	return now.UnixNano() >= from && r.refreshFrom.CompareAndSwap(from, now.Add(refreshLook).UnixNano())
+	return now.UnixNano() >= from && r.refreshFrom.CompareAndSwap(from, now.Add(RefreshLook).UnixNano())
 }

@@ -1,4 +1,4 @@
-package cache
+package near
 
 import (
 	"slices"
@@ -10,17 +10,17 @@ import (
 )
 
 // noteCreated notes the creation time of an entry that was stored.
-func (m *memory) noteCreated(e *entry.Entry) {
+func (m *Memory) noteCreated(e *entry.Entry) {
 	created := e.Meta.Created.UnixMilli()
 	for last := m.newest.Load(); created > last && !m.newest.CompareAndSwap(last, created); {
 		last = m.newest.Load()
 	}
 }
 
-// removeFuture removes the entries of these endpoints that are from the future: when the
+// RemoveFuture removes the entries of these endpoints that are from the future: when the
 // clock reaches their dates, they would look as if they had been made after a purge of now.
 // There are none but where it was set back, so it seldom looks for them.
-func (m *memory) removeFuture(endpoints []string, now time.Time) {
+func (m *Memory) RemoveFuture(endpoints []string, now time.Time) {
 	if time.UnixMilli(m.newest.Load()).Sub(now) <= entry.Skew {
 		return
 	}
@@ -34,7 +34,7 @@ func (m *memory) removeFuture(endpoints []string, now time.Time) {
 				continue // evicted meanwhile, or a part
 			}
 			if e, err := entry.Parse(item.Value()); err == nil && purged(item.Key(), &e) {
-				m.remove(class, item.Key())
+				m.Remove(class, item.Key())
 			}
 		}
 	}

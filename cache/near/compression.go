@@ -1,4 +1,4 @@
-package cache
+package near
 
 import (
 	"bytes"
@@ -17,9 +17,6 @@ import (
 // Entries are stored as they were made, not compressed. A coding of a body is made
 // when a caller asks for it in an entry of the hot table, and kept beside the entry:
 // keys that are requested once never cost a compression, and no caller waits for one.
-
-// maxCodedRatio is the largest ratio of compressed to plain size that is kept.
-const maxCodedRatio = 0.9
 
 // formCodings are the codings of a form's only body, by Coding less one: nil until it
 // is asked for.
@@ -62,16 +59,7 @@ func (c *coder) encode(coding entry.Coding, body []byte) []byte {
 	} else {
 		out = c.gzipped(body)
 	}
-	return worthwhile(out, body)
-}
-
-// worthwhile returns what was compressed, without spare capacity, and nil if it is hardly
-// smaller than the plain bytes, as for a picture.
-func worthwhile(compressed, plain []byte) []byte {
-	if float64(len(compressed)) > maxCodedRatio*float64(len(plain)) {
-		return nil
-	}
-	return bytes.Clone(compressed)
+	return entry.Worthwhile(out, body)
 }
 
 func (c *coder) gzipped(body []byte) []byte {
@@ -84,17 +72,17 @@ func (c *coder) gzipped(body []byte) []byte {
 	return out.Bytes()
 }
 
-// coding gives a representation the preferred coding that is accepted, if it has
+// Code gives a representation of a form the preferred coding that is accepted, if it has
 // been made; else it has it made.
-func (h *hotTable) coding(r *hotEntry, want Want, rep *entry.Rep) {
-	best := want.Accept.Best()
+func (m *Memory) Code(r *Hot, form int, accept entry.Codings, rep *entry.Rep) {
+	best := accept.Best()
 	if !rep.Varies || best == entry.Identity {
 		return
 	}
-	slot := &r.codings[want.Form][best-1]
+	slot := &r.codings[form][best-1]
 	switch c := slot.Load(); {
 	case c == nil:
-		h.makeCoding(r, best, slot, rep.Data)
+		m.hot.makeCoding(r, best, slot, rep.Data)
 	case c.data != nil:
 		rep.Coding, rep.Data = best, c.data
 	}
@@ -102,7 +90,7 @@ func (h *hotTable) coding(r *hotEntry, want Want, rep *entry.Rep) {
 
 // makeCoding starts at most one compression of a body in a coding. With all slots
 // taken it does nothing: the next hit asks again.
-func (h *hotTable) makeCoding(r *hotEntry, coding entry.Coding, slot *atomic.Pointer[coded], body []byte) {
+func (h *hotTable) makeCoding(r *Hot, coding entry.Coding, slot *atomic.Pointer[coded], body []byte) {
 	select {
 	case h.coder.slots <- struct{}{}:
 	default:
@@ -124,8 +112,8 @@ func (h *hotTable) makeCoding(r *hotEntry, coding entry.Coding, slot *atomic.Poi
 }
 
 // reweigh counts what was added to an entry, or to a later one with the same codings.
-func (h *hotTable) reweigh(r *hotEntry) {
-	h.table.ComputeIfPresent(r.key, func(now *hotEntry) (*hotEntry, otter.ComputeOp) {
+func (h *hotTable) reweigh(r *Hot) {
+	h.table.ComputeIfPresent(r.Key, func(now *Hot) (*Hot, otter.ComputeOp) {
 		if len(now.codings) == 0 || &now.codings[0] != &r.codings[0] {
 			return now, otter.CancelOp
 		}

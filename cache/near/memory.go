@@ -1,4 +1,6 @@
-package cache
+// Package near is the near tier: the memory in which entries of endpoints are stored by key. Each entry is in bigcache, in the class of
+// its policy; what is read often is also in the hot table, whole and decoded.
+package near
 
 import (
 	"cmp"
@@ -90,18 +92,16 @@ func LargestEntry(memory int64) int64 {
 
 func shareOf(bytes int) int { return int(entryShare * float64(bytes)) }
 
-// memory is the near tier: one bigcache per class, because bigcache evicts
+// Memory is the near tier: one bigcache per class, because bigcache evicts
 // first-in first-out, whatever is read. In each class, no endpoint gets more than
 // its share while others need it; see endpointShares.
-type memory struct {
+type Memory struct {
 	hot      *hotTable
 	class    [policy.Classes]*bigcache.BigCache
 	shares   [policy.Classes]*endpointShares
 	capacity [policy.Classes]capacity
-	counters *memoryCounters
+	counters [policy.Classes]counters
 	newest   atomic.Int64 // the latest creation time of an entry, in Unix milliseconds
-
-	confirmed confirmations
 }
 
 // seeded is bigcache's hasher with a random seed, so that nobody can choose
@@ -110,12 +110,12 @@ type seeded struct{ seed maphash.Seed }
 
 func (s seeded) Sum64(key string) uint64 { return maphash.String(s.seed, key) }
 
-// newMemory sizes the tier for a cap in bytes.
-func newMemory(limit int64, counters *memoryCounters, p *panics.Catcher) (*memory, error) {
+// New sizes the tier for a cap in bytes.
+func New(limit int64, p *panics.Catcher) (*Memory, error) {
 	if limit < MinMemory {
 		return nil, fmt.Errorf("near tier: cap of %d bytes: expected at least %d", limit, int64(MinMemory))
 	}
-	m := &memory{capacity: layout(limit), counters: counters}
+	m := &Memory{capacity: layout(limit)}
 	var err error
 	if m.hot, err = newHotTable(int(hotShare*float64(limit)), p); err != nil {
 		return nil, fmt.Errorf("near tier: hot table: %w", err)
@@ -143,10 +143,13 @@ func newMemory(limit int64, counters *memoryCounters, p *panics.Catcher) (*memor
 	return m, nil
 }
 
-// get finds the entry and the requested representation in bigcache, and offers it to
-// the hot table. An entry whose requested part was evicted is
-// not found.
-func (m *memory) get(class policy.Class, key string, want Want) (entry.Entry, entry.Rep, bool) {
+// Queue returns the values of a class, the oldest first: entries under their keys, and the parts of split ones under
+// keys with a zero byte. Entries in the hot table are copies of them, but for those that have been evicted here.
+func (m *Memory) Queue(class policy.Class) *bigcache.BigCache { return m.class[class] }
+
+// Get finds an entry in bigcache with a body of a form, and offers it to the hot table. An entry whose
+// requested part was evicted is not found.
+func (m *Memory) Get(class policy.Class, key string, form int) (entry.Entry, entry.Rep, bool) {
 	version := m.hot.version(key)
 	raw, err := m.class[class].Get(key)
 	if err != nil {
@@ -156,39 +159,39 @@ func (m *memory) get(class policy.Class, key string, want Want) (entry.Entry, en
 	if err != nil {
 		return entry.Entry{}, entry.Rep{}, false
 	}
-	rep, err := m.pick(class, key, &e, want)
+	rep, err := m.Pick(class, key, &e, form)
 	if err != nil {
 		// Without the head, the next flight does not mistake the entry for a
 		// complete one.
-		m.remove(class, key)
+		m.Remove(class, key)
 		return e, rep, false
 	}
 	m.hot.offer(m, class, key, &e, version)
 	return e, rep, true
 }
 
-// head finds the entry, or its head alone.
-func (m *memory) head(class policy.Class, key string) (entry.Entry, bool) {
-	if r := m.hot.get(key); r != nil {
+// Head finds the entry, or its head alone.
+func (m *Memory) Head(class policy.Class, key string) (entry.Entry, bool) {
+	if r := m.Hot(key); r != nil {
 		return r.Entry, true
 	}
-	return m.stored(class, key)
+	return m.Stored(class, key)
 }
 
-// last finds the entry as it was written: its head as bigcache has it, or all of it where
+// Last finds the entry as it was written: its head as bigcache has it, or all of it where
 // only the hot table still has it.
-func (m *memory) last(class policy.Class, key string) (entry.Entry, bool) {
-	if e, ok := m.stored(class, key); ok {
+func (m *Memory) Last(class policy.Class, key string) (entry.Entry, bool) {
+	if e, ok := m.Stored(class, key); ok {
 		return e, true
 	}
-	if r := m.hot.get(key); r != nil {
+	if r := m.Hot(key); r != nil {
 		return r.Entry, true
 	}
 	return entry.Entry{}, false
 }
 
-// stored finds the entry's head in bigcache.
-func (m *memory) stored(class policy.Class, key string) (entry.Entry, bool) {
+// Stored finds the entry's head in bigcache.
+func (m *Memory) Stored(class policy.Class, key string) (entry.Entry, bool) {
 	raw, err := m.class[class].Get(key)
 	if err != nil {
 		return entry.Entry{}, false
@@ -197,12 +200,12 @@ func (m *memory) stored(class policy.Class, key string) (entry.Entry, bool) {
 	return e, err == nil
 }
 
-// pick chooses a body of the wanted form and reads it. A form without a body gives a
+// Pick chooses a body of the wanted form and reads it. A form without a body gives a
 // Rep of status 0.
-func (m *memory) pick(class policy.Class, key string, e *entry.Entry, want Want) (entry.Rep, error) {
-	return e.Pick(want.Form, func(n int) ([]byte, error) {
+func (m *Memory) Pick(class policy.Class, key string, e *entry.Entry, form int) (entry.Rep, error) {
+	return e.Pick(form, func(n int) ([]byte, error) {
 		if e.Split() {
-			return m.part(class, key, e, n)
+			return m.Part(class, key, e, n)
 		}
 		return e.Record(n)
 	})
@@ -217,17 +220,17 @@ func partKey(key string, gen uint64, n int) string {
 	return string(binary.AppendUvarint(b, uint64(n)))
 }
 
-// part reads a part of a split entry.
-func (m *memory) part(class policy.Class, key string, e *entry.Entry, n int) ([]byte, error) {
-	return m.class[partsIn(class, e)].Get(partKey(key, e.Generation, n))
+// Part reads a part of a split entry.
+func (m *Memory) Part(class policy.Class, key string, e *entry.Entry, n int) ([]byte, error) {
+	return m.class[ClassOfParts(class, e)].Get(partKey(key, e.Generation, n))
 }
 
-// join makes a split entry whole again; false when a part was evicted.
-func (m *memory) join(class policy.Class, key string, e *entry.Entry) (entry.Entry, bool) {
+// Join makes a split entry whole again; false when a part was evicted.
+func (m *Memory) Join(class policy.Class, key string, e *entry.Entry) (entry.Entry, bool) {
 	records := make([][]byte, e.Records())
 	for n := range records {
 		var err error
-		if records[n], err = m.part(class, key, e, n); err != nil {
+		if records[n], err = m.Part(class, key, e, n); err != nil {
 			return entry.Entry{}, false
 		}
 	}
@@ -235,8 +238,8 @@ func (m *memory) join(class policy.Class, key string, e *entry.Entry) (entry.Ent
 	return whole, err == nil
 }
 
-// partsIn is the class that holds the parts of a split entry of a class.
-func partsIn(class policy.Class, e *entry.Entry) policy.Class {
+// ClassOfParts is the class that holds the parts of a split entry of a class.
+func ClassOfParts(class policy.Class, e *entry.Entry) policy.Class {
 	if e.Large() {
 		return policy.Large
 	}
@@ -245,18 +248,18 @@ func partsIn(class policy.Class, e *entry.Entry) policy.Class {
 
 // classForParts is the class for the parts of an entry: those of large ones do not
 // evict small entries of upstreams. Computed entries stay in their own class.
-func (m *memory) classForParts(class policy.Class, e *entry.Entry) policy.Class {
+func (m *Memory) classForParts(class policy.Class, e *entry.Entry) policy.Class {
 	if class == policy.Keyed && len(e.Raw) > keyedMax || class == policy.Shared && len(e.Raw) > m.capacity[policy.Shared].value {
 		return policy.Large
 	}
 	return class
 }
 
-// put stores a whole entry, split when it is large or a pool. It returns false
+// Put stores a whole entry, split when it is large or a pool. It returns false
 // when it does not fit. Only the head is stored under the key, and it says where
 // its parts are, so that an entry that grows or shrinks leaves no second copy.
-func (m *memory) put(class policy.Class, key string, e *entry.Entry) bool {
-	stored := m.putParts(class, key, e, m.set)
+func (m *Memory) Put(class policy.Class, key string, e *entry.Entry) bool {
+	stored := m.putParts(class, key, e, m.Set)
 	if stored {
 		m.enterHot(class, key, e)
 	}
@@ -264,13 +267,13 @@ func (m *memory) put(class policy.Class, key string, e *entry.Entry) bool {
 }
 
 // enterHot tells the hot table of an entry that was just written to bigcache.
-func (m *memory) enterHot(class policy.Class, key string, e *entry.Entry) {
+func (m *Memory) enterHot(class policy.Class, key string, e *entry.Entry) {
 	m.noteCreated(e)
 	m.hot.stored(class, key, e)
 }
 
 // putParts stores an entry in bigcache, whose head, or all of it, is set by that function.
-func (m *memory) putParts(
+func (m *Memory) putParts(
 	class policy.Class, key string, e *entry.Entry, set func(policy.Class, string, []byte) bool,
 ) bool {
 	if !wantsSplit(e) {
@@ -281,71 +284,71 @@ func (m *memory) putParts(
 }
 
 // setParts stores the parts of an entry in a class.
-func (m *memory) setParts(class policy.Class, key string, e *entry.Entry) bool {
+func (m *Memory) setParts(class policy.Class, key string, e *entry.Entry) bool {
 	if len(e.Raw) > m.capacity[class].entry {
-		m.counters.refused[class].Add(1)
+		m.counters[class].refused.Add(1)
 		return false
 	}
 	for n := range e.Records() {
 		rec, err := e.Record(n)
-		if err != nil || !m.set(class, partKey(key, e.Generation, n), rec) {
+		if err != nil || !m.Set(class, partKey(key, e.Generation, n), rec) {
 			return false
 		}
 	}
 	return true
 }
 
-// renew reuses the parts of a split entry with the same content: only the head is
+// Renew reuses the parts of a split entry with the same content: only the head is
 // stored.
-func (m *memory) renew(class policy.Class, key string, e, old *entry.Entry) bool {
-	stored := m.set(class, key, e.SplitHead(old.Large()))
+func (m *Memory) Renew(class policy.Class, key string, e, old *entry.Entry) bool {
+	stored := m.Set(class, key, e.SplitHead(old.Large()))
 	if stored {
 		m.enterHot(class, key, e)
 	}
 	return stored
 }
 
-// set stores a value.
-func (m *memory) set(class policy.Class, key string, value []byte) bool {
+// Set stores a value.
+func (m *Memory) Set(class policy.Class, key string, value []byte) bool {
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
 	return m.store(class, key, value)
 }
 
-// store is set with the class's lock held. It refuses a value for which bigcache would empty
+// store is Set with the class's lock held. It refuses a value for which bigcache would empty
 // the shard.
-func (m *memory) store(class policy.Class, key string, value []byte) bool {
+func (m *Memory) store(class policy.Class, key string, value []byte) bool {
 	if len(key)+len(value) > m.capacity[class].value || m.write(class, key, value) != nil {
-		m.counters.refused[class].Add(1)
+		m.counters[class].refused.Add(1)
 		return false
 	}
 	return true
 }
 
-// partBytes is the size of the parts that have not been evicted.
-func (m *memory) partBytes(class policy.Class, key string, e *entry.Entry) int {
+// PartBytes is the size of the parts that have not been evicted.
+func (m *Memory) PartBytes(class policy.Class, key string, e *entry.Entry) int {
 	total := 0
 	for n := range e.Records() {
-		if b, err := m.part(class, key, e, n); err == nil {
+		if b, err := m.Part(class, key, e, n); err == nil {
 			total += len(b)
 		}
 	}
 	return total
 }
 
-// remove removes an entry's head, without which its parts are not found.
-func (m *memory) remove(class policy.Class, key string) {
+// Remove removes an entry's head, without which its parts are not found.
+func (m *Memory) Remove(class policy.Class, key string) {
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
 	m.drop(class, key)
 }
 
-// removeUntil removes the key's entry, unless all of it was created after at. It returns
+// RemoveUntil removes the key's entry, unless all of it was created after at. It returns
 // when that was created which it removed; zero: nothing.
-func (m *memory) removeUntil(class policy.Class, key string, at, now time.Time) (created time.Time) {
+func (m *Memory) RemoveUntil(class policy.Class, key string, at, now time.Time) (created time.Time) {
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
-	e, ok := m.last(class, key)
+	e, ok := m.Last(class, key)
 	if !ok || !e.Meta.MadeBefore(at, now) {
 		return time.Time{}
 	}
@@ -353,14 +356,15 @@ func (m *memory) removeUntil(class policy.Class, key string, at, now time.Time) 
 	return e.Meta.Created
 }
 
-// drop is remove with the class's lock held.
-func (m *memory) drop(class policy.Class, key string) {
+// drop is Remove with the class's lock held.
+func (m *Memory) drop(class policy.Class, key string) {
 	_ = m.class[class].Delete(key) // fails only if it is gone already
 	m.hot.drop(key)
 }
 
-func (m *memory) close() error {
-	m.hot.close()
+// Close ends the tier, when nobody uses it any more.
+func (m *Memory) Close() error {
+	m.hot.workers.Wait()
 	for _, c := range m.class {
 		if err := c.Close(); err != nil {
 			return err
