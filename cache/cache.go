@@ -1,5 +1,18 @@
 // Package cache answers a key from memory, or fills it once for all callers that
-// ask for it. What it promises:
+// ask for it:
+//
+//	request ─► space ─► near tier ─► answer, and behind it:
+//	             │ nothing usable      due for a refresh: a flight · else: a confirmation
+//	             ▼
+//	           flight, one per key ─► near tier again ─► Redis ─► pause? ─► lease ─► load
+//	             └─ the answer for all who wait ◄─ both tiers ◄───────────────────────┘
+//	purge ─► near tier and Redis; what was made before it is not served, nor stored
+//
+// A space is an endpoint's part, with its policy. A flight is one fill of a key. A pause keeps a
+// key from being loaded after a failure, or while little is left of a quota. A lease is the right of
+// one instance to load a key. A confirmation looks into Redis for what is newer than a copy.
+//
+// What it promises:
 //
 //   - A hit of an entry that is read often copies and allocates nothing and takes no
 //     lock (the hot table). Any other costs at most two look-ups and one copy of the

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -85,18 +84,6 @@ func (s *Space) Name() string { return s.name }
 
 // Policy is the cache rule that the space was opened with.
 func (s *Space) Policy() *policy.Policy { return &s.policy }
-
-// PausedError is returned for a key whose last fills failed, until the next try
-// is due.
-type PausedError struct {
-	Err   error         // of the last try
-	Retry time.Duration // until the next one
-}
-
-func (e *PausedError) Error() string { return e.Err.Error() }
-
-// Unwrap gives the failure that began the pause.
-func (e *PausedError) Unwrap() error { return e.Err }
 
 // Get answers from the cache, or fills the key, depending on the entry's
 // state. Callers with an admission step between the two call GetNear and Await.
@@ -214,55 +201,6 @@ func (s *Space) lookNear(key string, want Want, now time.Time, answer *Answer) b
 	return ok
 }
 
-// fromHot describes an entry of the hot table, in the best coding that is accepted and
-// has been made.
-func (s *Space) fromHot(r *near.Hot, want Want, now time.Time, answer *Answer) {
-	rep, err := r.Pick(want.Form, r.Record)
-	if err != nil {
-		*answer = Answer{State: policy.Gone} // not reached: its layout was checked
-		return
-	}
-	s.cache.near.Code(r, want.Form, want.Accept, &rep)
-	state, left := s.stateBy(r.DeadlineUnder(&s.policy), r.Key, &r.Meta, now)
-	s.describe(answer, &r.Entry, want, rep, now)
-	answer.State, answer.Left, answer.Tier = state, left, Near
-}
-
-// state is an entry's state under the policy and the purges in force, and how long
-// it is still fresh.
-func (s *Space) state(key string, m *entry.Meta, now time.Time) (policy.State, time.Duration) {
-	return s.stateBy(s.policy.Deadline(m), key, m, now)
-}
-
-// stateBy is state by a deadline that is known already.
-func (s *Space) stateBy(deadline time.Time, key string, m *entry.Meta, now time.Time) (policy.State, time.Duration) {
-	state, left := s.policy.StateBy(deadline, m, now)
-	if s.keys.Load() != nil {
-		if before := s.keyPurgedBefore(key, now); m.MadeBefore(before, now) {
-			return policy.Gone, min(left, before.Sub(now))
-		}
-	}
-	return s.purge.Load().Apply(m, &s.policy, now, state, left)
-}
-
-// answerOf describes an entry with its state at now.
-func (s *Space) answerOf(key string, e *entry.Entry, rep entry.Rep, want Want, now time.Time, tier Tier) Answer {
-	var answer Answer
-	s.describe(&answer, e, want, rep, now)
-	answer.Tier = tier
-	answer.State, answer.Left = s.state(key, &e.Meta, now)
-	return answer
-}
-
-// describe fills in an answer, but for its state and tier.
-func (s *Space) describe(answer *Answer, e *entry.Entry, want Want, rep entry.Rep, now time.Time) {
-	bodies, _ := e.Form(want.Form)
-	*answer = Answer{
-		Age: max(0, now.Sub(e.Meta.Created)), Meta: e.Meta, Message: e.Message, Rep: rep,
-		Missing: bodies == 0 && !e.Meta.Negative, Random: bodies > 1,
-	}
-}
-
 // bypass loads for one caller and stores nothing.
 func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Answer, error) {
 	done, err := s.cache.flights.acquireUnshared(s.accountOf(ctx))
@@ -283,17 +221,6 @@ func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Answer, err
 	answer, err := s.resultAnswer("", &flightResult{entry: e}, want, time.Now())
 	answer.State, answer.Left = policy.Absent, 0
 	return answer, err
-}
-
-// resultAnswer picks the caller's representation from a flight's result.
-func (s *Space) resultAnswer(key string, got *flightResult, want Want, now time.Time) (Answer, error) {
-	rep, err := s.cache.near.Pick(s.policy.Class, key, got.entry, want.Form)
-	if err != nil {
-		return Answer{}, fmt.Errorf("%s: %w", s.name, err)
-	}
-	answer := s.answerOf(key, got.entry, rep, want, now, got.tier)
-	answer.Stored = got.stored
-	return answer, nil
 }
 
 // await joins the key's flight. A caller with a stale copy waits for the soft
