@@ -120,7 +120,7 @@ func (a *api) routes(mux *http.ServeMux) {
 		"GET /admin/api/failures":                  a.failures,
 		"POST /admin/api/failures/{id}/retry":      a.retry,
 		"GET /admin/api/audit":                     a.audit,
-		"POST /admin/api/audit/{seq}/undo":         a.undo,
+		"POST /admin/api/audit/{change}/undo":      a.undo,
 		"POST /admin/api/reload":                   a.reload,
 	} {
 		mux.Handle(pattern, a.serveJSON(h))

@@ -65,16 +65,17 @@ func (a *api) audit(*http.Request) (any, error) {
 }
 
 func (a *api) undo(r *http.Request) (any, error) {
-	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
-	if err != nil {
-		return nil, notFound(words.Say("change", "更改"), r.PathValue("seq"))
-	}
+	change := r.PathValue("change")
 	by, err := operator(r)
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.Replicator.Settings().Undo(seq, by, a.Replicator.Now())
-	switch {
+	c, err := a.Replicator.Settings().Undo(change, by, a.Replicator.Now())
+	switch _, noNumber := strconv.ParseInt(change, 10, 64); {
+	case errors.Is(err, live.ErrNoChange) && noNumber != nil:
+		return nil, notFound(words.Say("change", "更改"), change)
+	case errors.Is(err, live.ErrNoChange):
+		return nil, badRequest("change %s is not in the audit log", "审计日志中没有更改 %s", change)
 	case errors.Is(err, live.ErrChangedSince):
 		return nil, refuse(http.StatusConflict, wordsOf(err))
 	case err != nil:

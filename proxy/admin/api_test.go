@@ -116,7 +116,7 @@ func TestUndoTakesWholeNumbersOnly(t *testing.T) {
 		want int
 	}{{"1abc", http.StatusNotFound}, {"0x1", http.StatusNotFound}, {"", http.StatusNotFound}, {"2", http.StatusBadRequest}, {"1", http.StatusOK}} {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
-		r.SetPathValue("seq", row.seq)
+		r.SetPathValue("change", row.seq)
 		w := httptest.NewRecorder()
 		a.serveJSON(a.undo).ServeHTTP(w, r)
 		if w.Code != row.want {
@@ -140,7 +140,7 @@ func TestUndoOfWhatWasChangedSince(t *testing.T) {
 		want   map[string]string
 	}{{"1", http.StatusConflict, map[string]string{"ttl": "2h", "grace": "1d"}}, {"2", http.StatusOK, map[string]string{"ttl": "2h"}}, {"3", http.StatusOK, map[string]string{"ttl": "1h"}}} {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
-		r.SetPathValue("seq", row.seq)
+		r.SetPathValue("change", row.seq)
 		w := httptest.NewRecorder()
 		a.serveJSON(a.undo).ServeHTTP(w, r)
 		if got := replicator.Settings().Cache["ip"].Values; w.Code != row.status || !maps.Equal(got, row.want) {

@@ -66,23 +66,23 @@ func TestUndo(t *testing.T) {
 		Change{Do: "breaker", Target: "h", Force: "open"},
 		Change{Do: "purge", Target: "ip"},
 	)
-	c, err := s.Undo(2, "me", nine.Add(10*time.Minute))
+	c, err := s.Undo("2", "me", nine.Add(10*time.Minute))
 	if err != nil || c.Set["ttl"] != "1h" || !c.Until.Equal(nine.Add(time.Hour)) || c.Undoes != 2 || c.By != "me" {
 		t.Errorf("back to what expires: %+v %v", c, err)
 	}
-	if c, err := s.Undo(2, "me", nine.Add(2*time.Hour)); err != nil || c.Set["ttl"] != "" || !c.Until.IsZero() {
+	if c, err := s.Undo("2", "me", nine.Add(2*time.Hour)); err != nil || c.Set["ttl"] != "" || !c.Until.IsZero() {
 		t.Errorf("back to what has expired: %+v %v", c, err)
 	}
 	first := after(t, Change{Do: "cache", Target: "ip", Cache: map[string]string{"ttl": "1h"}})
-	if c, err := first.Undo(1, "me", nine); err != nil || len(c.Set) != 1 || c.Set["ttl"] != "" {
+	if c, err := first.Undo("1", "me", nine); err != nil || len(c.Set) != 1 || c.Set["ttl"] != "" {
 		t.Errorf("back to the file: %+v %v", c, err)
 	}
-	if c, err := s.Undo(3, "me", nine); err != nil || c.Force != "auto" {
+	if c, err := s.Undo("3", "me", nine); err != nil || c.Force != "auto" {
 		t.Errorf("a breaker: %+v %v", c, err)
 	}
-	for _, seq := range []int64{4, 99} {
-		if _, err := s.Undo(seq, "me", nine); err == nil {
-			t.Errorf("change %d was undone", seq)
+	for _, change := range []string{"4", "99", "", "x"} {
+		if _, err := s.Undo(change, "me", nine); err == nil {
+			t.Errorf("change %q was undone", change)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestWhenSettingsWereChanged(t *testing.T) {
 	if s.Audit[0].Note != "because" || !s.LastChanged("ip").Equal(nine) || !byHand(s).IsZero() {
 		t.Errorf("%+v", s)
 	}
-	undo, err := s.Undo(1, "op", nine)
+	undo, err := s.Undo("1", "op", nine)
 	if err != nil {
 		t.Fatal(err)
 	}

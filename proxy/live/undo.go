@@ -2,8 +2,10 @@ package live
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"sundry/metrics/words"
@@ -13,16 +15,20 @@ import (
 // ErrChangedSince means that a change cannot be undone, because what it changed was changed again.
 var ErrChangedSince error = words.NewError("the same was changed since: undo the later change first, or set the value instead", "之后又有人改过同一项：请先撤销较晚的更改，或直接设置想要的值")
 
+// ErrNoChange means that the audit log does not have a change.
+var ErrNoChange = errors.New("no such change")
+
 // Undo returns the change that restores what a change replaced, without what has expired since. What later changes have set
-// beside it remains. ErrChangedSince means that one of them concerns the same settings.
-func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
-	numbered := func(r Record) bool { return r.Seq == seq }
-	i := slices.IndexFunc(s.Audit, numbered)
+// beside it remains. The change is given by its ID, or by its number, which may become that of another one while it is pending.
+// ErrNoChange means that there is none, and ErrChangedSince that a later one concerns the same settings.
+func (s *Settings) Undo(change, by string, now time.Time) (Change, error) {
+	isIt := func(r Record) bool { return change == r.ID || change == strconv.FormatInt(r.Seq, 10) }
+	i := slices.IndexFunc(s.Audit, isIt)
 	if i < 0 {
-		return Change{}, words.Errorf("change %d is not in the audit log", "审计日志中没有更改 %d", seq)
+		return Change{}, ErrNoChange
 	}
-	if slices.ContainsFunc(s.Audit[i+1:], numbered) {
-		return Change{}, words.Errorf("change %d is ambiguous: two changes have this number since the store was rolled back; set the values instead", "更改 %d 有歧义：存储曾经回退，有两项更改都是这个编号；请直接设置想要的值", seq)
+	if slices.ContainsFunc(s.Audit[i+1:], isIt) {
+		return Change{}, words.Errorf("change %s is ambiguous: two changes have this number since the store was rolled back; name it by its id, which the audit log has", "更改 %s 有歧义：存储曾经回退，有两项更改都是这个编号；请改用审计日志中的 id", change)
 	}
 	r := &s.Audit[i]
 	since := slices.DeleteFunc(slices.Clone(s.Audit[i+1:]), func(o Record) bool { return o.Do != r.Do || o.Target != r.Target })
@@ -31,14 +37,14 @@ func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
 	case r.Do == DoCache:
 		c, err = s.undoCache(r, since, now)
 	case r.Do != DoBreaker:
-		return Change{}, words.Errorf("change %d: a %s cannot be undone", "更改 %d：%s 不能撤销", seq, r.Do)
+		return Change{}, words.Errorf("change %d: a %s cannot be undone", "更改 %d：%s 不能撤销", r.Seq, r.Do)
 	case len(since) == 0:
 		c, err = undoBreaker(r, now), nil
 	}
 	if err != nil {
 		return Change{}, err
 	}
-	c.By, c.Do, c.Target, c.Undoes = by, r.Do, r.Target, seq
+	c.By, c.Do, c.Target, c.Undoes = by, r.Do, r.Target, r.Seq
 	return c, nil
 }
 

@@ -2,6 +2,7 @@ package live
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func set(name, value string, lasts time.Duration) Change {
 func undone(t *testing.T, s *Settings, seq int64) (*Settings, error) {
 	t.Helper()
 	now := nine.Add(24 * time.Hour)
-	c, err := s.Undo(seq, "me", now)
+	c, err := s.Undo(strconv.FormatInt(seq, 10), "me", now)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +113,27 @@ func TestSingleSettingsCoverTheirOwnKeys(t *testing.T) {
 		by.ID, of.ID = "by", "of"
 		if by.covers(&of) != row.want {
 			t.Errorf("%+v covers %+v: %v", row.by, row.of, !row.want)
+		}
+	}
+}
+
+// TestUndoByID: two changes have a number, as when one was pending and the other one was stored first. Each is undone by its ID.
+func TestUndoByID(t *testing.T) {
+	s := &Settings{}
+	for i, c := range []Change{{ID: "A", Target: "ip"}, {ID: "B", Target: "kd"}} {
+		c.By, c.Do, c.Set = "op", DoCache, map[string]string{"ttl": "1m"}
+		other, err := (&Settings{}).With(c, nine.Add(time.Duration(i)*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = s.merge(other)
+	}
+	if _, err := s.Undo("1", "me", nine.Add(time.Minute)); err == nil {
+		t.Error("a number of two changes was undone")
+	}
+	for id, target := range map[string]string{"A": "ip", "B": "kd"} {
+		if c, err := s.Undo(id, "me", nine.Add(time.Minute)); err != nil || c.Target != target || c.Undoes != 1 {
+			t.Errorf("%s: %+v, %v", id, c, err)
 		}
 	}
 }

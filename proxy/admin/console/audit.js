@@ -76,7 +76,7 @@ function undoCell(r, by, target, refresh) {
   if (r.do !== "cache" && r.do !== "breaker") return h("span", { class: "soft" }, "–");
   const undo = async () => {
     try {
-      const record = await change("POST", `audit/${r.seq}/undo`);
+      const record = await change("POST", `audit/${r.id ?? r.seq}/undo`);
       notify(t("{target}: change #{seq} is undone; now {state}", { target, seq: r.seq, state: state(record.do, record.after) }) + pendingNote(record));
     } catch (e) {
       notify(e.message, true);

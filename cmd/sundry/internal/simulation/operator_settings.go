@@ -76,6 +76,7 @@ func (c *change) sets(setting string, v value) { c.setting, c.value = setting, v
 // record is one of the audit log.
 type record struct {
 	Seq    int64
+	ID     string
 	Do     string
 	Target string
 	Before settingValue
@@ -102,7 +103,7 @@ func (f *fleet) undo(e Event) {
 	if !ok {
 		return
 	}
-	c := f.operate(e, http.MethodPost, fmt.Sprintf("audit/%d/undo", undone.Seq), nil)
+	c := f.operate(e, http.MethodPost, "audit/"+undone.ID+"/undo", nil)
 	f.note(func() {
 		c.sets(e.Target, f.before(undone))
 		if sameProcess := c.start == start && i.starts == start; e.N > 0 && sameProcess && c.status != 0 && c.status != http.StatusConflict {
@@ -111,20 +112,16 @@ func (f *fleet) undo(e Event) {
 	})
 }
 
-// lastOf returns the record that an event undoes. A number that two records have says nothing, and a change that left the value as it
-// was neither overtakes others nor is overtaken.
+// lastOf returns the record that an event undoes. A change that left the value as it was neither overtakes others nor is overtaken.
 func lastOf(log []record, e Event) (undone record, ok bool) {
-	times, overtaken := map[int64]int{}, false
-	for _, r := range log {
-		times[r.Seq]++
-	}
+	overtaken := false
 	for _, r := range slices.Backward(log) {
 		if r.Do != e.Target || r.Target != "own" && r.Target != originAddress {
 			continue
 		}
 		changed := r.Do == holdSetting || r.Before.Values["ttl"] != r.After.Values["ttl"]
 		if e.N == 0 || overtaken && changed {
-			return r, times[r.Seq] == 1
+			return r, true
 		}
 		overtaken = overtaken || changed
 	}
