@@ -156,10 +156,23 @@ func (f *fleet) checkPurgedElsewhere(r *rule, q *request) {
 	}
 }
 
-// missedMark reports whether the notice of an unsafe request was lost on its way to an instance, which has not compared its copy with Redis
-// since: it serves that once.
+// missedMark reports whether an instance may not know of an unsafe request. If the notice was lost on its way, the instance serves its copy
+// once, and goes on if Redis was emptied before that. Then it writes the copy to Redis, where instances find it that have started since.
 func (f *fleet) missedMark(c *change, q *request, known time.Time) bool {
-	return c.unsafe() && f.lostNotice(q.instance, c.sent, known) && !f.confirmed(q, known)
+	if !c.unsafe() {
+		return false
+	}
+	compared, emptied := *q, false
+	for _, t := range f.troubles {
+		if t.what == "emptied" && t.from.After(c.sent) && t.from.Before(compared.sent) {
+			compared.sent, emptied = t.from, true
+		}
+	}
+	if f.lostNotice(q.instance, c.sent, known) && !f.confirmed(&compared, known) {
+		return true
+	}
+	missed := func(i *instance) bool { return f.lostNotice(i.number, c.sent, known) }
+	return emptied && f.instances[q.instance].started[q.start-1].After(c.sent) && slices.ContainsFunc(f.instances, missed)
 }
 
 // knownSince returns when Redis has a change at the latest; zero means that it may never have it: Redis lost it before others had it, or

@@ -119,7 +119,7 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), staleCopy(), writtenBack(), pausedAtAnError(), refusedResponse()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), lostTwice(), staleCopy(), writtenBack(), pausedAtAnError(), refusedResponse()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -210,6 +210,20 @@ func lostMark() Schedule {
 		{At: 35361 * ms, Do: "unsafe", On: 1, Target: apiPath + "3"},
 		{At: 77528 * ms, Do: "burst", Target: apiPath + "3 en"},
 		{At: 79000 * ms, Do: "get", On: 2, Target: apiPath + "3 en"},
+	}}
+}
+
+// lostTwice was taken for a break of P2: the notice of an unsafe request was lost, and Redis was emptied before the copy was used again.
+// Then nobody tells the instance that its copy is invalid.
+func lostTwice() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 123421, Instances: 3, Events: []Event{
+		{At: 55297 * ms, Do: "lose notices", On: 1, N: 3},
+		{At: 55447 * ms, Do: "burst", Target: apiPath + "2 en"},
+		{At: 55551 * ms, Do: "unsafe", On: 0, Target: apiPath + "2"},
+		{At: 64340 * ms, Do: "redis emptied"},
+		{At: 65492 * ms, Do: "get", On: 1, Target: apiPath + "2 en"},
+		{At: 72078 * ms, Do: "get", On: 1, Target: apiPath + "2 en"},
 	}}
 }
 
