@@ -17,7 +17,7 @@ import (
 // Both must be safe for concurrent use.
 func (c *Cache) Kept(keeps func(key string) bool, knownSince func() time.Time) snapshot.Cache {
 	k := &kept{cache: c, keeps: keeps, knownSince: knownSince, room: c.near.Room()}
-	return snapshot.Cache{Version: entry.LayoutVersion, Largest: int64(c.near.LargestEntry()), All: k.all, Admit: k.admit}
+	return snapshot.Cache{Version: entry.LayoutVersion, Largest: int64(c.near.EntryLimit()), All: k.all, Admit: k.admit}
 }
 
 type kept struct {
@@ -45,9 +45,9 @@ func (k *kept) spaceOf(key string) (*Space, snapshot.Outcome) {
 // all yields the entries of the hot table, then those of each class. It holds no lock for longer than it takes to
 // copy one value, or the hashes of a shard's keys.
 func (k *kept) all(yield func(string, []byte) bool) {
-	near, done := k.cache.near, map[uint64]struct{}{}
-	for key, r := range near.AllHot() {
-		done[near.Hash(key)] = struct{}{}
+	memory, done := k.cache.near, map[uint64]struct{}{}
+	for key, r := range memory.AllHot() {
+		done[memory.Hash(key)] = struct{}{}
 		space, _ := k.spaceOf(key)
 		if raw := k.whole(space, key, &r.Entry); raw != nil && !yield(key, raw) {
 			return
@@ -62,14 +62,14 @@ func (k *kept) all(yield func(string, []byte) bool) {
 
 // class yields the entries of one class but those whose hashes are done. It returns false when no more are wanted.
 func (k *kept) class(class policy.Class, done map[uint64]struct{}, yield func(string, []byte) bool) bool {
-	near := k.cache.near
-	for it := near.Queue(class).Iterator(); it.SetNext(); {
+	memory := k.cache.near
+	for it := memory.Queue(class).Iterator(); it.SetNext(); {
 		item, err := it.Value()
 		if err != nil {
 			continue // evicted meanwhile
 		}
 		key := item.Key()
-		if _, done := done[near.Hash(key)]; done || strings.IndexByte(key, 0) >= 0 {
+		if _, done := done[memory.Hash(key)]; done || strings.IndexByte(key, 0) >= 0 {
 			continue
 		}
 		e, err := entry.Parse(item.Value()) // a copy
@@ -119,13 +119,13 @@ func (k *kept) admit(key string, raw []byte) snapshot.Outcome {
 	if state, _ := space.state(key, &e.Meta, now); !policy.Usable(state) || !e.Meta.OldestPart().After(k.knownSince()) {
 		return snapshot.Gone
 	}
-	class, near := space.policy.Class, k.cache.near
+	class, memory := space.policy.Class, k.cache.near
 	switch {
-	case near.Holds(class, key):
+	case memory.Holds(class, key):
 		return snapshot.Newer
 	case !k.room.Take(class, key, &e):
 		return snapshot.Full
-	case !near.PutIfAbsent(class, key, &e):
+	case !memory.PutIfAbsent(class, key, &e):
 		return snapshot.Newer
 	}
 	space.removeIfPurged(key, &e)

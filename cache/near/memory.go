@@ -364,7 +364,7 @@ func (m *Memory) drop(class policy.Class, key string) {
 
 // Close ends the tier, when nobody uses it any more.
 func (m *Memory) Close() error {
-	m.hot.workers.Wait()
+	m.Wait()
 	for _, c := range m.class {
 		if err := c.Close(); err != nil {
 			return err

@@ -24,7 +24,7 @@ func (m *Memory) Room() *Room {
 	return r
 }
 
-// Take reserves room for an entry; false when there is not enough.
+// Take reserves room for an entry, and reports whether there is enough.
 func (r *Room) Take(class policy.Class, key string, e *entry.Entry) bool {
 	head, parts := len(key)+len(e.Raw)+valueOverhead, 0
 	if wantsSplit(e) {
@@ -41,8 +41,8 @@ func (r *Room) Take(class policy.Class, key string, e *entry.Entry) bool {
 	return true
 }
 
-// LargestEntry is how many bytes an entry may have in the largest class.
-func (m *Memory) LargestEntry() int {
+// EntryLimit returns how many bytes an entry may have in the largest class.
+func (m *Memory) EntryLimit() int {
 	largest := 0
 	for _, c := range m.capacity {
 		largest = max(largest, c.entry)
@@ -57,8 +57,7 @@ func (m *Memory) Holds(class policy.Class, key string) bool {
 }
 
 // PutIfAbsent is Put, unless there is an entry of the key, which is newer. It is not
-// offered to the hot table: its first hit does that. It returns false where it was not
-// stored.
+// offered to the hot table: its first hit does that. It reports whether the entry was stored.
 func (m *Memory) PutIfAbsent(class policy.Class, key string, e *entry.Entry) bool {
 	m.noteCreated(e)
 	return m.putParts(class, key, e, m.setIfAbsent)
