@@ -10,10 +10,12 @@ import (
 )
 
 // The store is read every pollInterval when no notice comes. After a failed read the
-// delays grow from firstRetry to pollInterval.
+// delays grow from firstRetry to lastRetry. A read that hangs takes two seconds, so an
+// instance knows the settings within four seconds after an outage.
 const (
 	pollInterval = 3 * time.Second
 	firstRetry   = 100 * time.Millisecond
+	lastRetry    = time.Second
 )
 
 // FirstSync syncs with the store before an instance serves, so that it knows
@@ -84,7 +86,7 @@ func (r *Replicator) leave() {
 func syncDelay(failures int) time.Duration {
 	d := pollInterval
 	if failures > 0 {
-		d = min(firstRetry<<min(failures-1, 10), pollInterval)
+		d = min(firstRetry<<min(failures-1, 10), lastRetry)
 	}
 	return jitter.Around(d, 0.25)
 }
