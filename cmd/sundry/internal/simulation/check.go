@@ -264,11 +264,11 @@ func (f *fleet) checkOldest(r *rule, q *request) {
 }
 
 // confirmed reports whether an instance has compared its copy with Redis between a time and a request: it has served it since, when it was
-// no longer confirmed for that time.
+// no longer confirmed for that time, and when it was in touch with Redis.
 func (f *fleet) confirmed(q *request, since time.Time) bool {
 	return slices.ContainsFunc(f.requests, func(used *request) bool {
 		return used.instance == q.instance && used.start == q.start && used.target == q.target &&
-			used.sent.After(since.Add(confirmEvery)) && used.received.Add(time.Second/2).Before(q.sent)
+			used.sent.After(since.Add(confirmEvery)) && used.received.Add(time.Second/2).Before(q.sent) && f.inTouch(q.instance, used.sent)
 	})
 }
 

@@ -119,7 +119,8 @@ func Known() []Schedule {
 
 // ofStarts returns those of instances that start while Redis is away, slow or has lost something.
 func ofStarts() []Schedule {
-	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), lostTwice(), staleCopy(), writtenBack(), pausedAtAnError(), refusedResponse()}
+	return []Schedule{slowClock(), unreadClock(), unreadStore(), unknownCopy(), missedUnsafe(), lostMark(), rolledBackCopy(), lostTwice(), staleCopy(), writtenBack(), pausedAtAnError(), refusedResponse(),
+		endsInTime(), usedTooEarly()}
 }
 
 // slowClock broke E1: the first reading of the clock of Redis waited for a connection and was too slow, so that purges were dated in the
@@ -303,5 +304,40 @@ func writtenBack() Schedule {
 		{At: 49713 * ms, Do: "set ttl", On: 0, N: 4},
 		{At: 53313 * ms, Do: "redis restarts", For: 3245 * ms},
 		{At: 58928 * ms, Do: "burst", Target: endpointPath + "3"},
+	}}
+}
+
+// endsInTime broke R0: the last request of an instance that stops ended just before drain_timeout, and net/http had not looked at its
+// connections since.
+func endsInTime() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 143026, Instances: 4, Events: []Event{
+		{At: 3473 * ms, Do: "get", On: 2, Target: apiPath + "1 de"},
+		{At: 9190 * ms, Do: "burst", Target: apiPath + "1 de"},
+		{At: 9346 * ms, Do: "start alone", On: 0, For: 6320 * ms},
+		{At: 9873 * ms, Do: "get", On: 1, Target: apiPath + "1 en"},
+		{At: 12270 * ms, Do: "unsafe alone", On: 3, Target: apiPath + "1", For: 3116 * ms},
+		{At: 18314 * ms, Do: "restart", On: 0},
+		{At: 18680 * ms, Do: "get", On: 2, Target: apiPath + "1 en"},
+		{At: 19410 * ms, Do: "get", On: 3, Target: apiPath + "1 en"},
+	}}
+}
+
+// usedTooEarly was taken for a breach of M2: an instance served its copy just after its slow link had become fast again, when it did not
+// yet read from Redis.
+func usedTooEarly() Schedule {
+	const ms = time.Millisecond
+	return Schedule{Seed: 143360, Instances: 4, Events: []Event{
+		{At: 1334 * ms, Do: "get rated", On: 3, Target: ratedPath + "2"},
+		{At: 8151 * ms, Do: "redis emptied"},
+		{At: 9891 * ms, Do: "slow", On: 3, For: 11838 * ms, N: 95},
+		{At: 15607 * ms, Do: "get", On: 3, Target: apiPath + "3 en"},
+		{At: 16379 * ms, Do: "get rated", On: 0, Target: ratedPath + "2"},
+		{At: 20244 * ms, Do: "get", On: 3, Target: apiPath + "1 de"},
+		{At: 20417 * ms, Do: "get rated", On: 3, Target: ratedPath + "8"},
+		{At: 20888 * ms, Do: "get", On: 3, Target: apiPath + "3 de"},
+		{At: 21250 * ms, Do: "get", On: 3, Target: apiPath + "3 en"},
+		{At: 22452 * ms, Do: "get rated", On: 3, Target: ratedPath + "2"},
+		{At: 27547 * ms, Do: "get rated", On: 3, Target: ratedPath + "2"},
 	}}
 }
