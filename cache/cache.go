@@ -52,10 +52,10 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/cache/confirm"
 	"sundry/cache/near"
 	"sundry/metrics/panics"
 )
@@ -89,13 +89,12 @@ type Config struct {
 // concurrent use. Close it when no more requests come.
 type Cache struct {
 	near       *near.Memory
-	confirmed  confirmations
+	confirmed  confirm.Table
 	far        Remote
 	compressor *compressor // with far
 	flights    *flights
 	failures   *failures
-	confirming atomic.Int32 // copies that are confirmed now
-	withheld   *failures    // keys whose refresh was withheld a while ago
+	withheld   *failures // keys whose refresh was withheld a while ago
 	metrics    *cacheMetrics
 	observer   Observer // nil: none
 	told       []func(Filled)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"sundry/cache/confirm"
 	"sundry/cache/entry"
 	"sundry/cache/policy"
 )
@@ -103,23 +104,23 @@ func TestAChangeBehindManyConfirmationsIsFound(t *testing.T) {
 			synctest.Wait()
 		}
 		serve("answer 1")
-		confirm := func(want string) {
+		often := func(want string) {
 			t.Helper()
 			for range 3 {
-				time.Sleep(policy.ConfirmEvery)
+				time.Sleep(confirm.Every)
 				serve(want)
 			}
 		}
-		confirm("answer 1")
+		often("answer 1")
 		one.cache.SetPurges(map[string]policy.Purge{"story": {Soft: time.Now()}})
 		mustFetch(t, one, "story:k", l)
 		synctest.Wait()
-		time.Sleep(policy.ConfirmEvery)
+		time.Sleep(confirm.Every)
 		serve("answer 1")
 		serve("answer 2")
-		confirm("answer 2")
+		often("answer 2")
 		clear(far.values)
-		time.Sleep(policy.ConfirmEvery)
+		time.Sleep(confirm.Every)
 		if serve("answer 2"); len(far.values) == 0 {
 			t.Error("it is not written again")
 		}
@@ -139,7 +140,7 @@ func TestTheHotTableLeavesConfirmationToOthers(t *testing.T) {
 		if !hot() {
 			t.Fatal("it is not hot")
 		}
-		if time.Sleep(policy.ConfirmEvery); hot() {
+		if time.Sleep(confirm.Every); hot() {
 			t.Error("nobody confirms it")
 		}
 		mustFetch(t, one, "story:k", l)
@@ -159,7 +160,7 @@ func TestWhatRedisDoesNotAnswer(t *testing.T) {
 		for range 4 {
 			wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
 			synctest.Wait()
-			time.Sleep(policy.ConfirmAgain / 2)
+			time.Sleep(confirm.Again / 2)
 		}
 		if n := far.versions - versions; n != 2 {
 			t.Errorf("%d attempts in two seconds", n)
@@ -186,7 +187,7 @@ func TestACopyIsServedOnWithoutAnEntryInRedis(t *testing.T) {
 				synctest.Wait()
 				change(far)
 				for range 4 {
-					time.Sleep(policy.ConfirmEvery)
+					time.Sleep(confirm.Every)
 					h := mustFetch(t, one, "story:k", l)
 					if wantText(t, h, "answer 1"); h.State != policy.Fresh || h.Failed != nil {
 						t.Errorf("%+v", h)
@@ -258,11 +259,11 @@ func TestWhatRedisLacksIsWrittenBackWhileNothingNewIsLoaded(t *testing.T) {
 				fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
 					mustFetch(t, one, "story:k", &script{})
 					synctest.Wait()
-					time.Sleep(row.age - policy.ConfirmEvery)
+					time.Sleep(row.age - confirm.Every)
 					if row.paused {
 						one.cache.failures.add("story:k", errDown, true, &p, time.Now())
 					}
-					time.Sleep(policy.ConfirmEvery)
+					time.Sleep(confirm.Every)
 					change(t, far, one)
 					wantText(t, mustFetch(t, one, "story:k", row.loader()), "answer 1")
 					synctest.Wait()
@@ -354,7 +355,7 @@ func TestAPausedSourceIsNotCalledByConfirmations(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 				wantCalls(t, down, 1)
-				if n := far.gets - looks; n > 40/int(policy.ConfirmEvery/time.Second)+1 {
+				if n := far.gets - looks; n > 40/int(confirm.Every/time.Second)+1 {
 					t.Errorf("%d looks in 40 seconds", n)
 				}
 			})
@@ -370,49 +371,12 @@ func TestAKeyOfThisInstanceAloneIsNotConfirmed(t *testing.T) {
 		for range 3 {
 			mustFetch(t, one, "story:k", &script{})
 			synctest.Wait()
-			time.Sleep(policy.ConfirmEvery)
+			time.Sleep(confirm.Every)
 		}
 		if far.gets > 0 {
 			t.Errorf("%d looks", far.gets)
 		}
 	})
-}
-
-func TestConfirmations(t *testing.T) {
-	const one, other = 7, 7 + confirmPlaces
-	now := time.Unix(1_795_000_000, 0)
-	after := func(d time.Duration) time.Time { return now.Add(d) }
-	for name, row := range map[string]struct {
-		before  func(c *confirmations)
-		created time.Time
-		at      time.Time
-		want    bool
-	}{
-		"created just now":                  {created: now, at: after(policy.ConfirmEvery - 1)},
-		"created a while ago":               {created: now, at: after(policy.ConfirmEvery), want: true},
-		"created in the future":             {created: after(time.Hour), at: now, want: true},
-		"confirmed":                         {before: func(c *confirmations) { c.looked(one, true, now) }, at: after(policy.ConfirmEvery - 1)},
-		"confirmed a while ago":             {before: func(c *confirmations) { c.looked(one, true, now) }, at: after(policy.ConfirmEvery), want: true},
-		"not answered":                      {before: func(c *confirmations) { c.looked(one, false, now) }, at: after(policy.ConfirmAgain - 1)},
-		"not answered, a second ago":        {before: func(c *confirmations) { c.looked(one, false, now) }, at: after(policy.ConfirmAgain), want: true},
-		"another key has the place":         {before: func(c *confirmations) { c.looked(other, true, now) }, at: after(policy.ConfirmAgain - 1)},
-		"another key, looked up long ago":   {before: func(c *confirmations) { c.looked(other, true, now) }, at: after(policy.ConfirmAgain), want: true},
-		"claimed by another request":        {before: func(c *confirmations) { c.claim(one, time.Time{}, now) }, at: after(time.Second)},
-		"claimed by another request, again": {before: func(c *confirmations) { c.claim(one, time.Time{}, now) }, at: after(policy.ConfirmEvery), want: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := &confirmations{}
-			if row.before != nil {
-				row.before(c)
-			}
-			if got := c.due(one, row.created, row.at); got != row.want {
-				t.Errorf("due: %v", got)
-			}
-			if got := c.claim(one, row.created, row.at); got != row.want || got && c.claim(one, row.created, row.at) {
-				t.Errorf("claimed: %v, or twice", got)
-			}
-		})
-	}
 }
 
 // TestFewConfirmationsRunAtOnce: they take no place of a fill, and there is another try in a second.
@@ -421,14 +385,18 @@ func TestFewConfirmationsRunAtOnce(t *testing.T) {
 		l := &script{}
 		newerElsewhere(t, one, two, l)
 		looks := far.gets
-		two.cache.confirming.Store(policy.MostConfirming)
+		for range confirm.Most {
+			two.cache.confirmed.Begin()
+		}
 		mustFetch(t, two, "story:k", l)
 		synctest.Wait()
 		if far.gets != looks {
 			t.Errorf("%d looks", far.gets-looks)
 		}
-		two.cache.confirming.Store(0)
-		time.Sleep(policy.ConfirmAgain)
+		for range confirm.Most {
+			two.cache.confirmed.End()
+		}
+		time.Sleep(confirm.Again)
 		mustFetch(t, two, "story:k", l)
 		synctest.Wait()
 		wantText(t, mustFetch(t, two, "story:k", l), "answer 2")
@@ -451,7 +419,7 @@ func TestConfirmationsAreCounted(t *testing.T) {
 				mustFetch(t, one, "story:k", l)
 				synctest.Wait()
 				change(far)
-				time.Sleep(policy.ConfirmEvery)
+				time.Sleep(confirm.Every)
 				before := testutil.ToFloat64(one.metrics.farHit) + testutil.ToFloat64(one.metrics.farMiss)
 				mustFetch(t, one, "story:k", l)
 				synctest.Wait()

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sundry/cache/confirm"
 	"sundry/cache/entry"
 	"sundry/cache/policy"
 )
@@ -84,7 +85,7 @@ func TestWhatRedisLostIsWrittenBack(t *testing.T) {
 				mustFetch(t, one, "story:k", l)
 				synctest.Wait()
 				clear(far.values)
-				time.Sleep(policy.ConfirmEvery)
+				time.Sleep(confirm.Every)
 				for range 2 {
 					wantText(t, mustFetch(t, one, "story:k", l), "answer 1")
 				}

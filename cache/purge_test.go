@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sundry/cache/confirm"
 	"sundry/cache/entry"
 	"sundry/cache/policy"
 )
@@ -414,7 +415,7 @@ func TestWhatIsPurgedForOneIsReplacedForAll(t *testing.T) {
 		two.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now()}})
 		time.Sleep(100 * time.Millisecond)
 		wantText(t, mustFetch(t, takesItForPurged, "story:k", &script{text: "second"}), "second")
-		time.Sleep(policy.ConfirmEvery)
+		time.Sleep(confirm.Every)
 		mustFetch(t, serves, "story:k", &script{text: "third"})
 		synctest.Wait()
 		wantText(t, mustFetch(t, serves, "story:k", &script{text: "third"}), "second")

@@ -135,7 +135,7 @@ func (s *Space) GetHot(key string, want Want, now time.Time, answer *Answer) boo
 	}
 	s.fromHot(r, want, now, answer)
 	switch {
-	case s.usesFar() && s.cache.confirmed.due(r.Hash, r.Meta.Created, now):
+	case s.usesFar() && s.cache.confirmed.Due(r.Hash, r.Meta.Created, now):
 		return false
 	case answer.State == policy.Fresh:
 		return true

@@ -6,12 +6,10 @@ import (
 	"time"
 
 	"sundry/cache/entry"
-	"sundry/cache/policy"
 )
 
-// A response in memory may be older than what another instance has written to Redis since, and Redis may have lost what was written. So a
-// fresh response that is served is confirmed: behind it, Redis is looked into. What is newer there takes its place, and what Redis lacks is
-// written again. After an outage, in which marks may have been missed, the look comes first.
+// Confirmations of the responses of APIs (see package confirm). After an outage, in which marks may have been missed, a response is compared
+// with Redis before it is served.
 
 // doubts reports whether a response may be served only after a look into Redis: a mark may have been missed.
 func (s *Store) doubts(o *Object) bool { return o.outage.Load() != s.outages.Load() }
@@ -25,44 +23,36 @@ func (s *Store) Missed() {
 // missedNothing notes that no outage was since a response was requested.
 func (s *Store) missedNothing(key string, o *Object) {
 	if outage := s.outages.Load(); o.Requested.UnixNano() > s.missedAt.Load() {
-		s.looked(key, o, outage, o.Requested)
+		s.knowsMarks(key, o, outage)
 	}
 }
 
-// looked notes that a response is the newest as far as a look at a time tells. Marks of a long key are not announced, so that each use of
-// it needs a look.
-func (s *Store) looked(key string, o *Object, outage int64, now time.Time) {
+// knowsMarks notes that the marks until an outage are known of a response. Marks of a long key are not announced, so that each use of it
+// needs a look.
+func (s *Store) knowsMarks(key string, o *Object, outage int64) {
 	if len(s.farKey(key)) <= entry.MostAnnounced {
 		o.outage.Store(outage)
 	}
-	o.confirmed.Store(now.Add(policy.ConfirmEvery).UnixNano())
 }
 
-// dueAgain notes that Redis was not looked into.
-func (o *Object) dueAgain(now time.Time) { o.confirmed.Store(now.Add(policy.ConfirmAgain).UnixNano()) }
-
-// isDue reports whether a response is to be confirmed by the caller. The others' uses need no confirmation then.
-func (o *Object) isDue(now time.Time) bool {
-	until := o.confirmed.Load()
-	left := until - now.UnixNano()
-	if left > 0 && left <= int64(policy.ConfirmEvery) { // or the clock was set back
-		return false
-	}
-	return o.confirmed.CompareAndSwap(until, now.Add(policy.ConfirmEvery).UnixNano())
+// looked notes that a response is the newest as far as a look tells.
+func (s *Store) looked(key string, o *Object, outage int64, now time.Time) {
+	s.knowsMarks(key, o, outage)
+	s.confirmed.Looked(o.hash, true, now)
 }
 
 // confirm looks into Redis in the background if a response that is served is to be confirmed.
 func (s *Store) confirm(key string, o *Object, rules *Rules, now time.Time) {
-	if len(o.Body) > mostFar || !o.isDue(now) {
+	if len(o.Body) > mostFar || !s.confirmed.Claim(o.hash, o.Requested, now) {
 		return
 	}
-	if s.confirming.Add(1) > policy.MostConfirming {
-		s.confirming.Add(-1)
-		o.dueAgain(now)
+	if !s.confirmed.Begin() {
+		s.confirmed.End()
+		s.confirmed.Looked(o.hash, false, now)
 		return
 	}
 	s.background(func() {
-		defer s.confirming.Add(-1)
+		defer s.confirmed.End()
 		s.lookBehind(context.Background(), key, o, rules, now)
 	})
 }
@@ -76,15 +66,14 @@ func (s *Store) lookBehind(ctx context.Context, key string, o *Object, rules *Ru
 	}
 	version, ok := s.Far.Version(ctx, keys...)
 	if !ok {
-		o.dueAgain(now)
+		s.confirmed.Looked(o.hash, false, now)
 		return
 	}
-	if seen := o.version.Load(); seen != nil && *seen == version {
+	if s.confirmed.IsConfirmedBy(o.hash, s.hash(version)) {
 		return
 	}
-	o.version.Store(nil)
 	if _, there := s.lookUp(ctx, key, s.Get(key).Of(rules), o, s.selectorOf(o, rules), rules, now); there {
-		o.version.Store(&version)
+		s.confirmed.Confirmed(o.hash, s.hash(version))
 	}
 }
 

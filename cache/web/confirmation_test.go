@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/cache/confirm"
 	"sundry/cache/entry"
-	"sundry/cache/policy"
 	"sundry/cache/web/webtest"
 )
 
@@ -60,7 +60,7 @@ func (c *confirmed) uses(t *testing.T) map[string]func(ms int) string {
 	}
 }
 
-// TestServedResponsesAreConfirmed: behind the response, Redis is looked into, once in ConfirmEvery.
+// TestServedResponsesAreConfirmed: behind the response, Redis is looked into, once in confirm.Every.
 func TestServedResponsesAreConfirmed(t *testing.T) {
 	for name, row := range map[string]struct {
 		happens func(c *confirmed)
@@ -75,7 +75,11 @@ func TestServedResponsesAreConfirmed(t *testing.T) {
 		"a mark":              {func(c *confirmed) { c.one.Purge(Purge{Key: "/x", At: noon.Add(time.Second)}) }, "", 1, "\x02"},
 		"no answer":           {func(c *confirmed) { c.far.silent = true }, "old", 1, "old"},
 		"what cannot be read": {func(c *confirmed) { c.far.Far[c.two.farKey("/x")] = entry.Found{Value: []byte("??"), Created: noon} }, "old", 1, "??"},
-		"many at once":        {func(c *confirmed) { c.two.confirming.Store(policy.MostConfirming) }, "old", 0, "old"},
+		"many at once": {func(c *confirmed) {
+			for range confirm.Most {
+				c.two.confirmed.Begin()
+			}
+		}, "old", 0, "old"},
 	} {
 		for use := range (&confirmed{}).uses(t) {
 			t.Run(name+", "+use, func(t *testing.T) {
@@ -141,10 +145,10 @@ func TestOfWhatIsUnchangedOnlyTheVersionIsRead(t *testing.T) {
 	}{
 		{nil, 1, "old"}, {nil, 1, "old"}, {nil, 1, "old"},
 		{func() { c.one.Put("/x", object(16, "new")) }, 2, "old"},
-		{nil, 3, "new"}, {nil, 3, "new"},
-		{func() { clear(c.far.Far); c.far.full = true }, 4, "new"},
-		{nil, 5, "new"}, {func() { c.far.full = false }, 6, "new"},
-		{nil, 7, "new"}, {nil, 7, "new"},
+		{nil, 2, "new"}, {nil, 2, "new"},
+		{func() { clear(c.far.Far); c.far.full = true }, 3, "new"},
+		{nil, 4, "new"}, {func() { c.far.full = false }, 5, "new"},
+		{nil, 6, "new"}, {nil, 6, "new"},
 	} {
 		if row.before != nil {
 			row.before()
@@ -155,7 +159,7 @@ func TestOfWhatIsUnchangedOnlyTheVersionIsRead(t *testing.T) {
 	}
 }
 
-// TestConfirmationsThatCameToNothing are repeated after ConfirmAgain.
+// TestConfirmationsThatCameToNothing are repeated after confirm.Again.
 func TestConfirmationsThatCameToNothing(t *testing.T) {
 	c := &confirmed{two: newTestStore(t, 1<<20), far: &countedFar{Far: webtest.Far{}, silent: true}}
 	c.two.Far = c.far
@@ -168,8 +172,7 @@ func TestConfirmationsThatCameToNothing(t *testing.T) {
 	}
 }
 
-// TestWhatNeedsNoConfirmation: what is too large for Redis, and what another request has just had confirmed, also after the clock was set
-// back.
+// TestWhatNeedsNoConfirmation: what is too large for Redis.
 func TestWhatNeedsNoConfirmation(t *testing.T) {
 	c := &confirmed{two: newTestStore(t, 64<<20), far: &countedFar{Far: webtest.Far{}}}
 	c.two.Far = c.far
@@ -179,14 +182,24 @@ func TestWhatNeedsNoConfirmation(t *testing.T) {
 	if c.uses(t)["Ready"](9000); c.far.looks != 0 {
 		t.Errorf("%d looks for what Redis never has", c.far.looks)
 	}
-	var o Object
-	for _, row := range []struct {
-		seconds int
-		want    bool
-	}{{0, true}, {1, false}, {5, true}, {9, false}, {-60, true}, {-59, false}, {-55, true}} {
-		if got := o.isDue(noon.Add(time.Duration(row.seconds) * time.Second)); got != row.want {
-			t.Errorf("after %d s: %v", row.seconds, got)
-		}
+}
+
+// TestAConfirmationCountsForTheResponseItWasOf: one that the instance requests afterwards is written to Redis at the next confirmation, if
+// Redis did not take it.
+func TestAConfirmationCountsForTheResponseItWasOf(t *testing.T) {
+	c := &confirmed{one: newTestStore(t, 1<<20), two: newTestStore(t, 1<<20), far: &countedFar{Far: webtest.Far{}}}
+	c.one.Far, c.two.Far = c.far.Far, c.far
+	c.two.Put("/x", object(0, "old"))
+	serve := c.uses(t)["Ready"]
+	serve(5000)
+	c.far.full = true
+	c.two.Put("/x", object(6, "new"))
+	c.far.full = false
+	if got := serve(10_999); got != "new" || !bytesEnd(string(c.far.Far[c.two.farKey("/x")].Value), "old") {
+		t.Errorf("%q is served, or was confirmed too early", got)
+	}
+	if serve(11_000); !bytesEnd(string(c.far.Far[c.two.farKey("/x")].Value), "new") {
+		t.Error("it is not written")
 	}
 }
 

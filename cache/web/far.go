@@ -199,7 +199,7 @@ func (s *Store) lookUp(ctx context.Context, key string, v Variants, selected *Ob
 	switch {
 	case selected == nil:
 	case !answered:
-		selected.dueAgain(now)
+		s.confirmed.Looked(selected.hash, false, now)
 	case selected.Requested.After(found.Purged):
 		there = s.compare(ctx, key, selected, o, outage, now)
 	}

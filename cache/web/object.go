@@ -31,15 +31,13 @@ type Object struct {
 	Made atomic.Value
 	// selecting is the key of Site and Selected.
 	selecting string
+	// hash is that of the key of its URI and of selecting, once it is stored.
+	hash uint64
 	// client is the one whose request stored it here.
 	client clients.ID
 	origin string // see Rules
 	// outage is the number of the last outage in which it was not marked as far as a look tells (see Missed).
 	outage atomic.Int64
-	// confirmed is the time until which it needs no confirmation, in nanoseconds of Unix.
-	confirmed atomic.Int64
-	// version is that of the values in Redis before the last look that confirmed it (see Far); nil means that there was none.
-	version atomic.Pointer[string]
 	// inGroups is the number of changes of groupPurges that are known not to concern the response.
 	inGroups atomic.Int64
 	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.
@@ -75,7 +73,7 @@ func (o *Object) Rests(now time.Time) bool {
 
 // clone is a copy that may be changed until it is stored.
 func (o *Object) clone() *Object {
-	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Site: o.Site, Body: o.Body, Part: o.Part, Tags: o.Tags, Groups: o.Groups, selecting: o.selecting, client: o.client, origin: o.origin}
+	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Site: o.Site, Body: o.Body, Part: o.Part, Tags: o.Tags, Groups: o.Groups, selecting: o.selecting, hash: o.hash, client: o.client, origin: o.origin}
 }
 
 // With is the object with its body, which is a part of the whole unless that is nil. A whole one says how long it is.

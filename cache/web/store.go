@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/cache/clients"
+	"sundry/cache/confirm"
 	"sundry/metrics"
 	"sundry/metrics/panics"
 )
@@ -34,7 +35,7 @@ type Store struct {
 
 	outages    atomic.Int64 // number of the outages in which marks may have been missed; the start is the first
 	missedAt   atomic.Int64 // end of the last one, in Unix nanoseconds
-	confirming atomic.Int64 // number of the confirmations under way
+	confirmed  confirm.Table
 	background func(func()) // runs a confirmation
 
 	mu   sync.Mutex
@@ -135,12 +136,14 @@ func (s *Store) Put(key string, o *Object) bool {
 	if s.mayBePurged(key, o) || !s.put(key, o, 0) {
 		return false
 	}
+	s.confirmed.Looked(o.hash, true, o.Requested)
 	s.share(key, o)
 	return true
 }
 
 // put stores an object here, also in the place of one that was asked for later by no more than that.
 func (s *Store) put(key string, o *Object, later time.Duration) bool {
+	o.hash = s.hashOf(key, o)
 	defer s.lock(key)()
 	gone, stale := s.purgedSince(key, o)
 	if gone {
@@ -229,7 +232,6 @@ func (o *Object) staleFrom(at time.Time) *Object {
 	next := o.clone()
 	next.Lifetime = min(o.Lifetime, at.Sub(o.Born))
 	next.outage.Store(o.outage.Load())
-	next.confirmed.Store(o.confirmed.Load())
 	return next
 }
 
@@ -242,6 +244,14 @@ func (s *Store) with(v Variants, o *Object) Variants {
 }
 
 func (s *Store) hash(key string) uint64 { return maphash.String(s.seed, key) }
+
+// hashOf returns the hash of one variant of a URI.
+func (s *Store) hashOf(key string, o *Object) uint64 {
+	if o.selecting == "" {
+		return s.hash(key)
+	}
+	return s.hash(key + " " + o.selecting)
+}
 
 func (s *Store) lock(key string) (unlock func()) {
 	mu := &s.locks[s.hash(key)%locks]

@@ -30,7 +30,7 @@ func mutations() []mutation {
 		{"a rate of each instance", "cmd/sundry/serve.go", "cfg.Far, s.env.Quotas.Fleet = inSyncOnly{s.far, s.inSync}, s.far", "cfg.Far = inSyncOnly{s.far, s.inSync}"},
 		{"a clock that is trusted", "cache/far/clock.go", "func (c *clock) off() time.Duration { return time.Duration(c.ahead.Load()) * time.Millisecond }", "func (c *clock) off() time.Duration { return 0 * time.Duration(c.ahead.Load()) }"},
 		{"a negative answer in the place of a copy", "cache/policy/policy.go", "return !next.Replaceable() || !Protected(old, state)", "return true"},
-		{"copies that are never confirmed", "cache/confirmation.go", "return now.UnixNano() >= until && (age >= policy.ConfirmEvery || age < 0)", "return false && now.UnixNano() >= until+int64(age) && policy.ConfirmEvery > 0"},
+		{"copies that are never confirmed", "cache/confirm/table.go", "return left <= 0 || left > int64(Every)", "return left < 0 && left > 0"},
 		{"announcements that were missed", "cache/web/confirmation.go", "s.outages.Add(1)", ""},
 		{"a start that knows no changes", "cmd/sundry/live.go", "func (s *server) inSync() bool { return", "func (s *server) inSync() bool { return true ||"},
 		{"an unsafe request that is not told", "cache/web/store.go", "s.shareGone(s.farKey(p.Key), p.At)", ""},
