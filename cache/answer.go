@@ -70,7 +70,7 @@ func (s *Space) state(key string, m *entry.Meta, now time.Time) (policy.State, t
 // stateBy is state by a deadline that is known already.
 func (s *Space) stateBy(deadline time.Time, key string, m *entry.Meta, now time.Time) (policy.State, time.Duration) {
 	state, left := s.policy.StateBy(deadline, m, now)
-	if s.keys.Load() != nil {
+	if s.keys.Any(now) {
 		if before := s.keyPurgedBefore(key, now); m.MadeBefore(before, now) {
 			return policy.Gone, min(left, before.Sub(now))
 		}

@@ -3,12 +3,12 @@ package cache
 import (
 	"context"
 	"maps"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"sundry/cache/entry"
 	"sundry/cache/policy"
+	"sundry/cache/purged"
 )
 
 // purges are those in force, by endpoint: as they were ordered, and as they apply here, see
@@ -67,12 +67,11 @@ func (c *Cache) applyPurges() {
 	}
 }
 
-// purged is what was purged of a space. Spaces of one name share it. The zero value is ready.
-type purged struct {
+// spacePurges is what was purged of a space. Spaces of one name share it. The zero value is ready.
+type spacePurges struct {
 	purge   atomic.Pointer[policy.Purge] // of its endpoint; nil: none
-	mu      sync.Mutex                   // held while keys are added
-	keys    atomic.Pointer[purgedKeys]   // nil while none was purged lately
-	dropped atomic.Pointer[purgedKeys]   // see tellDrop
+	keys    purged.Keys
+	dropped purged.Keys // see tellDrop
 }
 
 // heardAt is the time up to which an order applies: its own, but not a later one than
@@ -91,77 +90,6 @@ func notAhead(at, now time.Time) time.Time {
 		return now
 	}
 	return at
-}
-
-const (
-	// purgedKeyTime is how long the purge of a key is remembered: longer than a
-	// fill that began before it, or its write that waits for Redis, may take.
-	purgedKeyTime = 10 * time.Minute
-	// maxPurgedKeys bounds the number remembered for a space; past it, the oldest
-	// is forgotten.
-	maxPurgedKeys = 1024
-)
-
-// purgedKeys are the keys of a space that were purged lately. It is immutable:
-// readers need no lock.
-type purgedKeys struct {
-	at    map[string]purgedKey
-	until time.Time // when all may be forgotten
-	// forgotten is the time of the latest purge that was forgotten for want of room.
-	forgotten time.Time
-}
-
-type purgedKey struct{ at, until time.Time }
-
-// before is the instant up to which entries of the key are gone; zero: none.
-func (k *purgedKeys) before(key string, now time.Time) time.Time {
-	if k == nil {
-		return time.Time{}
-	}
-	if r := k.at[key]; now.Before(r.until) {
-		return r.at
-	}
-	return time.Time{}
-}
-
-// with is a copy with one more purge, to be remembered that long, without those that may
-// be forgotten.
-func (k *purgedKeys) with(key string, at, now time.Time, life time.Duration) *purgedKeys {
-	next := &purgedKeys{at: map[string]purgedKey{}, until: now.Add(life)}
-	if k != nil {
-		next.until, next.forgotten = later(next.until, k.until), k.forgotten
-		maps.Copy(next.at, k.at)
-		maps.DeleteFunc(next.at, func(_ string, r purgedKey) bool { return !now.Before(r.until) })
-	}
-	next.at[key] = purgedKey{later(at, next.at[key].at), now.Add(life)}
-	if len(next.at) > maxPurgedKeys {
-		oldest := next.oldest()
-		next.forgotten = later(next.forgotten, next.at[oldest].at)
-		delete(next.at, oldest)
-	}
-	return next
-}
-
-// heardAnew is a copy with the purges that lie ahead dated now.
-func (k *purgedKeys) heardAnew(now time.Time) *purgedKeys {
-	if k == nil {
-		return nil
-	}
-	next := &purgedKeys{at: make(map[string]purgedKey, len(k.at)), until: k.until, forgotten: notAhead(k.forgotten, now)}
-	for key, r := range k.at {
-		next.at[key] = purgedKey{notAhead(r.at, now), r.until}
-	}
-	return next
-}
-
-func (k *purgedKeys) oldest() string {
-	first, end := "", k.until.Add(time.Nanosecond)
-	for key, r := range k.at {
-		if r.until.Before(end) {
-			first, end = key, r.until
-		}
-	}
-	return first
 }
 
 // PurgeKey makes the entries of a key unusable that were created at or before at, or any
@@ -189,23 +117,16 @@ func (s *Space) purgeKey(key string, at, now time.Time) {
 }
 
 func (s *Space) rememberPurge(key string, at, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keys.Store(s.keys.Load().with(key, at, now, purgedKeyTime))
+	s.keys.Add(s.cache.near.Hash(key), at, now, purged.Life)
 }
 
 // keyPurgedBefore is the instant up to which entries of the key are gone by a
 // purge of the key. It costs a hit nothing while no key was purged lately.
 func (s *Space) keyPurgedBefore(key string, now time.Time) time.Time {
-	d := s.keys.Load()
-	if d == nil {
+	if !s.keys.Any(now) {
 		return time.Time{}
 	}
-	if !now.Before(d.until) {
-		s.keys.CompareAndSwap(d, nil)
-		return time.Time{}
-	}
-	return d.before(key, now)
+	return s.keys.Last(s.cache.near.Hash(key), now)
 }
 
 // purgedBefore is the instant up to which entries of the key are gone, by a hard
@@ -247,10 +168,9 @@ func (s *Space) hearAnew(now time.Time) {
 	if hard := s.cache.hearAnew(now); len(hard) > 0 {
 		s.cache.near.RemoveFuture(hard, now)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keys.Store(s.keys.Load().heardAnew(now))
-	s.dropped.Store(s.dropped.Load().heardAnew(now))
+	again := func(at time.Time) time.Time { return notAhead(at, now) }
+	s.keys.Redate(again)
+	s.dropped.Redate(again)
 }
 
 // hearAnew dates the purges of endpoints that lie ahead now, and returns the endpoints of which that was a hard one.
@@ -280,7 +200,7 @@ func (s *Space) purgedSince(key string, m *entry.Meta, now time.Time) bool {
 
 // A drop of a key takes what its entry was made of: the next fill is told of it, and asks
 // anew for values that were created before it, however long they are kept (see Values).
-// The drop is remembered until none of them can be left. Past maxPurgedKeys drops, the
+// The drop is remembered until none of them can be left. Past purged.Limit drops, the
 // oldest counts for all keys.
 
 // dropKey is the context's key for the time at which the key that is being filled was
@@ -289,15 +209,10 @@ type dropKey struct{}
 
 // tellDrop adds the time at which the key was dropped, if it was.
 func (s *Space) tellDrop(ctx context.Context, key string, now time.Time) context.Context {
-	d := s.dropped.Load()
-	if d == nil {
+	if !s.dropped.Any(now) {
 		return ctx
 	}
-	if !now.Before(d.until) {
-		s.dropped.CompareAndSwap(d, nil)
-		return ctx
-	}
-	if at := later(d.before(key, now), d.forgotten); !at.IsZero() {
+	if at := later(s.dropped.Last(s.cache.near.Hash(key), now), s.dropped.Forgotten()); !at.IsZero() {
 		return context.WithValue(ctx, dropKey{}, at)
 	}
 	return ctx
@@ -314,9 +229,7 @@ func (s *Space) rememberParts(key string, at, now time.Time) {
 	if longest == 0 {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dropped.Store(s.dropped.Load().with(key, at, now, longest))
+	s.dropped.Add(s.cache.near.Hash(key), at, now, longest)
 }
 
 // dropOlder purges the value of a key for a fill whose own key was dropped, unless it was

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"sundry/cache/confirm"
 	"sundry/cache/entry"
 	"sundry/cache/policy"
+	"sundry/cache/purged"
 )
 
 func TestHardPurgeEmptiesAnEndpoint(t *testing.T) {
@@ -278,9 +278,9 @@ func TestPurgeKeyReachesBothTiersAndFills(t *testing.T) {
 		two.PurgeKey("k", time.Now())
 		after(500*time.Millisecond, func() { two.PurgeKey("k", time.Now()) })
 		wantText(t, mustFetch(t, two, "k", l), "answer 5")
-		time.Sleep(purgedKeyTime + time.Second)
+		time.Sleep(purged.Life + time.Second)
 		_, _, _ = two.Look("k")
-		if two.keys.Load() != nil {
+		if two.keys.Any(time.Now()) {
 			t.Error("purged keys are not forgotten")
 		}
 	})
@@ -317,16 +317,10 @@ func TestAnOrderOfThePastSparesWhatRedisGotSince(t *testing.T) {
 	})
 }
 
-func TestPurgedKeysAreBoundedAndSharedByName(t *testing.T) {
+func TestPurgedKeysAreSharedByName(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
-		for i := range maxPurgedKeys + 10 {
-			s.PurgeKey(string(rune('a'+i)), time.Now())
-		}
-		if n := len(s.keys.Load().at); n != maxPurgedKeys {
-			t.Errorf("%d purged keys are remembered", n)
-		}
 		s.cache.Space("story", usual()).PurgeKey("k", time.Now())
 		mustFetch(t, s, "k", l)
 		wantCalls(t, l, 2)
@@ -469,7 +463,7 @@ func TestADropTakesTheValues(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			m.get(t, "k")
-			if m.dropped.Load() != nil {
+			if m.dropped.Any(time.Now()) {
 				t.Error("the drop is not forgotten")
 			}
 		})
@@ -483,13 +477,13 @@ func TestDropsAreNotForgottenForWantOfRoom(t *testing.T) {
 		m.get(t, "k")
 		time.Sleep(time.Second)
 		m.PurgeKey("k", time.Now())
-		for i := range maxPurgedKeys + 10 {
-			m.PurgeKey(fmt.Sprint("other ", i), time.Now())
+		for i := range purged.Limit + 10 {
+			m.dropped.Add(uint64(i), time.Now(), time.Now(), time.Hour)
 		}
 		m.get(t, "k")
 		m.get(t, "k")
-		if n := len(m.dropped.Load().at); m.asked != 2 || n != maxPurgedKeys {
-			t.Errorf("asked %d times, %d drops are remembered", m.asked, n)
+		if m.asked != 2 {
+			t.Errorf("asked %d times", m.asked)
 		}
 	})
 }

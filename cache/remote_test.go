@@ -430,7 +430,7 @@ func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
 		if _, ok := s.cache.near.Head(policy.Keyed, "story:k"); ok {
 			t.Fatal("a purged entry is in the near tier")
 		}
-		s.keys.Store(nil)
+		s.spacePurges = &spacePurges{}
 	}
 }
 

@@ -30,7 +30,7 @@ type Space struct {
 	policy   policy.Policy
 	cache    *Cache
 	metrics  spaceMetrics
-	*purged
+	*spacePurges
 	// sampled is how many requests the next one stands for that the observer is told
 	// of; 0 and 1: it is told of each.
 	sampled atomic.Uint32
@@ -48,9 +48,9 @@ func (c *Cache) Space(name string, p policy.Policy) *Space {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if before := c.spaces[name]; before != nil {
-		s.purged = before.purged
+		s.spacePurges = before.spacePurges
 	} else {
-		s.purged = &purged{}
+		s.spacePurges = &spacePurges{}
 		s.purge.Store(c.purges.of(endpoint))
 	}
 	c.spaces[name] = s

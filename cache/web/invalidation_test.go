@@ -12,6 +12,7 @@ import (
 
 	"sundry/cache/entry"
 	"sundry/cache/far"
+	"sundry/cache/purged"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -68,7 +69,7 @@ type invalidationStory struct {
 
 const storyKey = "/x"
 
-// newInvalidationStory begins a story some time ago: purges are remembered for memoryOfKeys.
+// newInvalidationStory begins a story some time ago: purges are remembered for purged.Life.
 func newInvalidationStory(t *testing.T, ago time.Duration) *invalidationStory {
 	t.Helper()
 	s := &invalidationStory{T: t, redis: miniredis.RunT(t), began: time.Now().Add(-ago).Truncate(time.Millisecond)}
@@ -263,7 +264,7 @@ func TestAnInvalidationIsNotUndone(t *testing.T) {
 			s.returns(s.c)
 		}, map[string]string{"de": "de 20"}},
 	} {
-		for when, ago := range map[string]time.Duration{"of late": memoryOfKeys / 2, "long ago": 2 * memoryOfKeys} {
+		for when, ago := range map[string]time.Duration{"of late": purged.Life / 2, "long ago": 2 * purged.Life} {
 			t.Run(name+", "+when, func(t *testing.T) {
 				s := newInvalidationStory(t, ago)
 				row.story(s)
@@ -277,7 +278,7 @@ func TestAnInvalidationIsNotUndone(t *testing.T) {
 
 // TestAWriterDropsWhatItsWriteShowsToBeInvalid, before it looks anything up.
 func TestAWriterDropsWhatItsWriteShowsToBeInvalid(t *testing.T) {
-	s := newInvalidationStory(t, memoryOfKeys/2)
+	s := newInvalidationStory(t, purged.Life/2)
 	s.b.cut = true
 	s.purges(s.a, 10)
 	s.stores(s.b, 20, "en")
@@ -306,7 +307,7 @@ func TestWhoIsNotifiedOfAnInvalidationNeedsNoRedis(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newInvalidationStory(t, memoryOfKeys/2)
+			s := newInvalidationStory(t, purged.Life/2)
 			s.c.cut = true
 			s.purges(s.a, 10)
 			s.tells(10, s.a, s.b)
@@ -367,7 +368,7 @@ func TestAnInvalidVariantIsNotConfirmed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newInvalidationStory(t, memoryOfKeys/2)
+			s := newInvalidationStory(t, purged.Life/2)
 			had := s.b.Get(storyKey).Select(selector("X-A: fr"), false)
 			story(s)
 			s.b.Missed()
@@ -391,7 +392,7 @@ func TestVariantsOfInstancesThatBeganAtOnceAreKept(t *testing.T) {
 
 func testVariantsThatBeganAtOnce(t *testing.T, purge func(s *invalidationStory)) {
 	t.Helper()
-	s := newInvalidationStory(t, memoryOfKeys/2)
+	s := newInvalidationStory(t, purged.Life/2)
 	s.purges(s.a, 10, s.b, s.c)
 	for _, m := range []*member{s.a, s.b} {
 		m.missedAt.Store(s.at(11).UnixNano())

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sundry/cache/purged"
 )
 
 // A mark in Redis tells that a URI was purged, or a group invalidated. Instances notify each other of marks.
@@ -31,13 +33,13 @@ func (s *Store) gone(key string, at time.Time) {
 
 // goneBefore removes the variants that were requested until another instance purged a URI, and returns the time until which it does. A
 // value in Redis tells of the purge. The value was created after it and stays, although clocks differ. A fill that began before the
-// purge ends within memoryOfKeys.
-func (s *Store) goneBefore(key string, purged, created, now time.Time) time.Time {
-	p := Purge{At: Heard(purged), Key: key}
-	if last := created.Add(-time.Millisecond); created.After(purged) && p.At.After(last) {
+// purge ends within purged.Life.
+func (s *Store) goneBefore(key string, marked, created, now time.Time) time.Time {
+	p := Purge{At: Heard(marked), Key: key}
+	if last := created.Add(-time.Millisecond); created.After(marked) && p.At.After(last) {
 		p.At = last
 	}
-	if now.Sub(p.At) <= memoryOfKeys {
+	if now.Sub(p.At) <= purged.Life {
 		p = s.remember(p)
 	}
 	s.purgeKey(key, &p)

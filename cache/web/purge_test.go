@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"sundry/cache/purged"
 )
 
 func TestPurgesAsTexts(t *testing.T) {
@@ -52,7 +54,7 @@ func TestASoftPurgeOutlivesTheMemoryOfURIs(t *testing.T) {
 	s := newTestStore(t, 1<<20)
 	o := object(0, "1")
 	s.Purge(Purge{At: noon.Add(time.Second), Key: "x/a", Soft: true})
-	s.Purge(Purge{At: noon.Add(2 * memoryOfKeys), Key: "x/b"})
+	s.Purge(Purge{At: noon.Add(2 * purged.Life), Key: "x/b"})
 	s.Put("x/a", o)
 	if got := s.Get("x/a"); len(got) != 1 || got[0].Left(noon.Add(2*time.Second)) > 0 {
 		t.Errorf("%d, fresh for %v", len(got), got[0].Left(noon.Add(2*time.Second)))

@@ -4,72 +4,23 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sundry/cache/purged"
 )
 
-const (
-	// memoryOfKeys is how long the hard purge of a URI is remembered for fills that began before it: longer than one may take.
-	memoryOfKeys = 10 * time.Minute
-	// maxURIPurges bounds how many of them are remembered; past it, no fill that began before the one that was forgotten
-	// stores anything. One client cannot make as many in that time, by the default of limits.rate: 30,200.
-	maxURIPurges = 1 << 16
-	// maxPurges bounds likewise how many purges of more than one URI, and soft ones, are.
-	maxPurges = 4096
-)
+// maxPurges is the number of purges that are remembered of more than one URI, or soft. Beyond it, what was requested before the one that was
+// forgotten counts as purged.
+const maxPurges = 4096
 
-// uriPurges are the last hard purges of URIs, by hashes of their keys: unsafe requests make many of them, with keys as long as
-// callers like.
-type uriPurges struct {
-	at   map[uint64]time.Time
-	last []uriPurge // one of each key, in the order in which they came
-	// forgotten is when the latest was ordered that is no longer remembered though it should be.
-	forgotten time.Time
+// isCovered reports whether an object is known to have been hard purged by the key of its URI since it was asked for.
+func (s *Store) isCovered(key string, o *Object) bool {
+	at := s.uris.Last(s.hash(key), o.Requested)
+	return !at.IsZero() && !o.Requested.After(at)
 }
 
-type uriPurge struct {
-	key uint64
-	at  time.Time
-}
-
-func (m *uriPurges) add(key uint64, at time.Time) {
-	if m.at == nil {
-		m.at = map[uint64]time.Time{}
-	}
-	before, known := m.at[key]
-	if at.After(before) {
-		m.at[key] = at
-	}
-	if known {
-		return
-	}
-	m.last = append(m.last, uriPurge{key, at})
-	for len(m.last) > maxURIPurges || at.Sub(m.last[0].at) > memoryOfKeys {
-		m.forgetFirst(at)
-	}
-}
-
-// forgetFirst forgets the purge that came first. If its URI was purged again since, that one is the last.
-func (m *uriPurges) forgetFirst(now time.Time) {
-	first := m.last[0]
-	m.last = m.last[1:]
-	if at := m.at[first.key]; at.After(first.at) {
-		m.last = append(m.last, uriPurge{first.key, at})
-		return
-	}
-	delete(m.at, first.key)
-	if now.Sub(first.at) <= memoryOfKeys && first.at.After(m.forgotten) {
-		m.forgotten = first.at
-	}
-}
-
-// cover reports whether an object is known to have been purged since it was asked for.
-func (m *uriPurges) cover(key uint64, o *Object) bool {
-	at, ok := m.at[key]
-	return ok && !o.Requested.After(at)
-}
-
-// mayCover is cover for a fill, which may have begun before a purge that is forgotten. Of what instances share, Redis has the purge.
-func (m *uriPurges) mayCover(key uint64, o *Object) bool {
-	return !o.Requested.After(m.forgotten) || m.cover(key, o)
+// mayBeCovered is isCovered for a fill, which may have begun before a purge that is forgotten. Of what instances share, Redis has the purge.
+func (s *Store) mayBeCovered(key string, o *Object) bool {
+	return !o.Requested.After(s.uris.Forgotten()) || s.isCovered(key, o)
 }
 
 // widePurges are those of many URIs, and the soft ones, as long as instances share what they are about.
@@ -116,13 +67,13 @@ func (m *widePurges) cover(key string, o *Object) (gone bool, stale time.Time) {
 // remember keeps a purge for what is under way, and for what instances still share, and returns it as it is dated here.
 func (s *Store) remember(p Purge) Purge {
 	p.At = monotonic(p.At)
+	if p.Key != "" && !p.Soft {
+		s.uris.Add(s.hash(p.Key), p.At, p.At, purged.Life)
+		return p
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.Key != "" && !p.Soft {
-		s.uris.add(s.hash(p.Key), p.At)
-	} else {
-		s.wide.add(p)
-	}
+	s.wide.add(p)
 	return p
 }
 
@@ -133,18 +84,16 @@ func (s *Store) knowsPurge(key string, at time.Time) bool {
 
 // lastPurge returns when a URI was last purged, as far as that is remembered; zero means never.
 func (s *Store) lastPurge(key string) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.uris.at[s.hash(key)]
+	return s.uris.Last(s.hash(key), time.Unix(0, 0)) // also one that has no effect any more
 }
 
 // purgedSince reports whether an object was purged since it was asked for: hard, or when last to be stale (zero: not).
 func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.uris.cover(s.hash(key), o) || s.outOfGroups(key, o) {
+	if s.isCovered(key, o) || s.outOfGroups(key, o) {
 		return true, stale
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.wide.cover(key, o)
 }
 
@@ -152,13 +101,6 @@ func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) 
 func (s *Store) IsPurged(key string, o *Object) bool {
 	gone, _ := s.purgedSince(key, o)
 	return gone
-}
-
-// mayBePurged is purgedSince for a fill, which comes too late where more URIs were purged since it began than are remembered.
-func (s *Store) mayBePurged(key string, o *Object) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.uris.mayCover(s.hash(key), o)
 }
 
 // PurgedSince reports whether a purge was ordered since then that is about what is stored of a URI, or may be. The tags of a response that
@@ -175,9 +117,12 @@ func (s *Store) PurgedSince(key string, since time.Time) bool {
 			return true
 		}
 	}
+	if s.mayBeCovered(key, o) {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.uris.mayCover(s.hash(key), o) || slices.ContainsFunc(s.wide.all, func(p Purge) bool {
+	return slices.ContainsFunc(s.wide.all, func(p Purge) bool {
 		p.Tag, p.Group = "", ""
 		return p.Covers(key, o)
 	})

@@ -17,6 +17,7 @@ import (
 
 	"sundry/cache/clients"
 	"sundry/cache/confirm"
+	"sundry/cache/purged"
 	"sundry/metrics"
 	"sundry/metrics/panics"
 )
@@ -38,8 +39,8 @@ type Store struct {
 	confirmed  confirm.Table
 	background func(func()) // runs a confirmation
 
-	mu   sync.Mutex
-	uris uriPurges
+	uris purged.Keys // hard purges of URIs: unsafe requests make many of them
+	mu   sync.Mutex  // guards wide
 	wide widePurges
 
 	groups groupPurges
@@ -133,7 +134,7 @@ func (s *Store) Get(key string) Variants {
 func (s *Store) Put(key string, o *Object) bool {
 	o = o.ForAll()
 	s.missedNothing(key, o)
-	if s.mayBePurged(key, o) || !s.put(key, o, 0) {
+	if s.mayBeCovered(key, o) || !s.put(key, o, 0) {
 		return false
 	}
 	s.confirmed.Looked(o.hash, true, o.Requested)

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache/entry"
+	"sundry/cache/purged"
 	"sundry/cache/web/webtest"
 )
 
@@ -123,11 +124,8 @@ const apart = time.Second / 16_000
 // TestManyPurgesForgetNothing: past its memory of purges, the store takes nothing that began before those it forgot.
 func TestManyPurgesForgetNothing(t *testing.T) {
 	s := newTestStore(t, 1<<20)
-	for i := range maxURIPurges + 10 {
+	for i := range purged.Limit + 10 {
 		s.Purge(Purge{At: noon.Add(time.Duration(i) * apart), Key: fmt.Sprint("/", i)})
-	}
-	if len(s.uris.last) > maxURIPurges {
-		t.Errorf("%d are remembered", len(s.uris.last))
 	}
 	if s.Put("/0", object(-1, "old")) || s.Put("/other", object(-1, "old")) || !s.Put("/other", object(10, "new")) {
 		t.Error("a purge that was forgotten was in vain, or keeps new ones out")
@@ -137,12 +135,9 @@ func TestManyPurgesForgetNothing(t *testing.T) {
 // TestOneURIIsPurgedOften: that others are filled slowly meanwhile is no reason not to keep them.
 func TestOneURIIsPurgedOften(t *testing.T) {
 	s := newTestStore(t, 1<<20)
-	for i := range 3 * maxURIPurges {
+	for i := range 3 * purged.Limit {
 		s.Purge(Purge{At: noon.Add(time.Duration(i) * apart), Key: "/hot"})
 		s.Purge(Purge{At: noon.Add(time.Duration(i) * apart), Key: fmt.Sprint("/", i/10)})
-	}
-	if len(s.uris.last) > maxURIPurges || len(s.uris.at) != len(s.uris.last) {
-		t.Errorf("%d are remembered, %d in their order", len(s.uris.at), len(s.uris.last))
 	}
 	if s.Put("/hot", object(12, "old")) || s.Put("/0", object(-1, "old")) || !s.Put("/other", object(-1, "slow")) || !s.Put("/hot", object(20, "new")) {
 		t.Error("a purge was in vain, or keeps out what it is not about")
@@ -153,7 +148,7 @@ func TestOneURIIsPurgedOften(t *testing.T) {
 func TestManyPurgesHideNothing(t *testing.T) {
 	s, far := newTestStore(t, 1<<20), webtest.Far{}
 	s.Far = far
-	for i := range 2 * maxURIPurges {
+	for i := range 2 * purged.Limit {
 		s.Purge(Purge{At: noon.Add(time.Minute + time.Duration(i)*apart), Key: fmt.Sprint("/", i)})
 	}
 	s.Purge(Purge{At: noon.Add(time.Hour), Key: "/b"})

@@ -277,12 +277,12 @@ func TestDependencies(t *testing.T) {
 func dependencies() map[string][]string {
 	return map[string][]string{
 		// Libraries: they know nothing of the service.
-		"cache/clients": {}, "cache/confirm": {}, "cache/waiters": {}, "cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
+		"cache/clients": {}, "cache/confirm": {}, "cache/purged": {}, "cache/waiters": {}, "cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
 		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/conntest": {}, "upstreams/lib/costtest": {"upstreams/lib/longtest"}, "upstreams/lib/longtest": {},
 		"upstreams/lib/minecraft": {"upstreams/lib/guard", "upstreams/lib/pixels", "metrics/words"}, "upstreams/lib/peertest": {"upstreams/lib/longtest"}, "upstreams/lib/plainjson": {},
 		"upstreams/lib/qrcode": {"metrics/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"metrics/words"}, "upstreams/lib/signing": {"upstreams/lib/webpage"}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {}, "upstreams/lib/charsets": {},
 		"metrics/words": {}, "upstreams/lib/webpage/webtest": {"upstreams/lib/guard"},
-		"cache":                   {"cache/clients", "cache/confirm", "cache/waiters", "cache/entry", "cache/jitter", "cache/near", "cache/policy", "cache/snapshot", "metrics"},
+		"cache":                   {"cache/clients", "cache/confirm", "cache/waiters", "cache/entry", "cache/jitter", "cache/near", "cache/policy", "cache/purged", "cache/snapshot", "metrics"},
 		"cache/near":              {"cache/entry", "cache/policy", "metrics"},
 		"cache/entry":             {},
 		"cache/policy":            {"cache/entry"},
@@ -340,7 +340,7 @@ func dependencies() map[string][]string {
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"metrics/words"},
 		"proxy/express":     {"cache/clients", "metrics", "metrics/words", "proxy/uri"},
-		"cache/snapshot":    {"cache/durable", "metrics"}, "cache/web": {"cache/clients", "cache/confirm", "cache/entry", "cache/snapshot", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
+		"cache/snapshot":    {"cache/durable", "metrics"}, "cache/web": {"cache/clients", "cache/confirm", "cache/entry", "cache/purged", "cache/snapshot", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
 		"proxy/uri": {"metrics/words"}, "proxy/through": {"cache/clients", "cache/jitter", "cache/waiters", "cache/web", "metrics/words", "proxy/uri", "proxy/express", "upstreams/host", "upstreams/lib/redact"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/clients", "cache/far", "cache/jitter", "metrics"},
