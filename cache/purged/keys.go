@@ -42,11 +42,9 @@ func (k *Keys) Add(hash uint64, at, now time.Time, life time.Duration) {
 	defer k.mu.Unlock()
 	p := purge{at, now.Add(life)}
 	before, known := k.find(hash)
-	if before.at.After(p.at) {
-		p.at = before.at
-	}
+	p.at, p.until = later(before.at, p.at), later(before.until, p.until)
 	k.purges.Store(hash, p)
-	if until := k.until.Load(); until == nil || p.until.After(*until) {
+	if !p.until.Before(orZero(k.until.Load())) {
 		k.until.Store(&p.until)
 	}
 	if !known {
@@ -82,8 +80,7 @@ func (k *Keys) find(hash uint64) (purge, bool) {
 
 // Any reports whether a purge has an effect. It costs less than Last.
 func (k *Keys) Any(now time.Time) bool {
-	until := k.until.Load()
-	return until != nil && now.Before(*until)
+	return now.Before(orZero(k.until.Load()))
 }
 
 // Last returns the time of the last purge of a key. The zero time means that no purge of the key has an effect.
@@ -99,12 +96,7 @@ func (k *Keys) Last(hash uint64, now time.Time) time.Time {
 
 // Forgotten returns the time of the latest purge that was forgotten at Limit although it had an effect. Before that time, any key may have
 // been purged. The zero time means that there is no such purge.
-func (k *Keys) Forgotten() time.Time {
-	if at := k.forgotten.Load(); at != nil {
-		return *at
-	}
-	return time.Time{}
-}
+func (k *Keys) Forgotten() time.Time { return orZero(k.forgotten.Load()) }
 
 // Redate changes the times of all purges, because the clock was set back.
 func (k *Keys) Redate(at func(time.Time) time.Time) {
@@ -115,6 +107,22 @@ func (k *Keys) Redate(at func(time.Time) time.Time) {
 		p.at = at(p.at)
 		k.purges.Store(place.hash, p)
 	}
-	forgotten := at(k.Forgotten())
-	k.forgotten.Store(&forgotten)
+	if forgotten := k.forgotten.Load(); forgotten != nil {
+		again := at(*forgotten)
+		k.forgotten.Store(&again)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
 }

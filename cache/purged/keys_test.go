@@ -36,6 +36,7 @@ func TestLast(t *testing.T) {
 		"at its end, with another":        {func(k *Keys) { k.Add(1, noon, noon, life); k.Add(2, noon, noon, 2*life) }, life, time.Time{}},
 		"again":                           {func(k *Keys) { k.Add(1, noon, noon, life); k.Add(1, after(1), after(1), life) }, life, after(1)},
 		"an earlier one later":            {func(k *Keys) { k.Add(1, noon, noon, life); k.Add(1, after(-1), after(1), life) }, life, noon},
+		"a shorter life later":            {func(k *Keys) { k.Add(1, noon, noon, life); k.Add(1, after(1), after(1), 1) }, life - 1, after(1)},
 		"ordered a while ago":             {func(k *Keys) { k.Add(1, after(-time.Hour), noon, life) }, 0, after(-time.Hour)},
 		"without an effect":               {func(k *Keys) { k.Add(1, noon, noon, 0) }, 0, time.Time{}},
 		"after others without an effect":  {func(k *Keys) { k.Add(2, noon, noon, 1); k.Add(1, after(2), after(2), life) }, 3, after(2)},
@@ -52,7 +53,9 @@ func TestLast(t *testing.T) {
 			if any := k.Any(after(row.now)); !any && !row.want.IsZero() {
 				t.Error("there is none")
 			}
-			count(t, &k)
+			if count(t, &k); !k.Forgotten().IsZero() {
+				t.Errorf("forgotten until %v", k.Forgotten())
+			}
 		})
 	}
 }
