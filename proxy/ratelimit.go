@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -67,21 +66,6 @@ func newRateLimiter(limits Limits) rateLimiter {
 		l.policy = ratePolicy(l.Burst())
 	}
 	return l
-}
-
-// ShareRates shares the rate limit with the other instances of the fleet until ctx
-// ends. Without a fleet it returns at once.
-func (s *Server) ShareRates(ctx context.Context) {
-	if s.sharing == nil {
-		return
-	}
-	s.sharing.Run(ctx, func() *ratelimit.Limiter {
-		settings := s.current.Load().settings
-		if !settings.Limits.Shared {
-			return nil
-		}
-		return settings.limiter.Limiter
-	})
 }
 
 // ratePolicy is the value of RateLimit-Policy: the burst, and the window in which a

@@ -21,7 +21,6 @@ import (
 	"sundry/metrics/words"
 	"sundry/proxy/express"
 	"sundry/proxy/mcp"
-	"sundry/proxy/ratelimit"
 	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/pages"
@@ -63,9 +62,6 @@ type Config struct {
 	Registerer prometheus.Registerer
 	// Version of the program, for the OpenAPI document; "" where it is not known.
 	Version string
-	// Fleet is where the instances tell each other what clients have used, to share the rate
-	// limit; nil for an instance by itself.
-	Fleet ratelimit.Fleet
 	// Status is where the record of the status is kept; nil: in memory.
 	Status status.Store
 }
@@ -80,7 +76,6 @@ type Server struct {
 	preset    *presetHeaders
 	pictures  *errorPictures
 	admission admission
-	sharing   *ratelimit.Sharing // of the rate limit; nil: without a fleet
 	history   *status.History
 	keeper    *status.Keeper // of the record of the status
 	status    statusBoard
@@ -137,9 +132,6 @@ func New(cfg Config) (*Server, error) {
 	s.unrouted = s.metrics.endpoint(unrouted)
 	if cfg.Cache != nil {
 		cfg.Cache.OnFill(s.logFill)
-	}
-	if cfg.Fleet != nil {
-		s.sharing = ratelimit.NewSharing(cfg.Fleet, cfg.Registerer, cfg.Log)
 	}
 	return s, nil
 }

@@ -11,14 +11,11 @@ import (
 // Limits of the requests that are served. A rate of zero switches the rate limit
 // off.
 type Limits struct {
-	// Rate is the number of requests per second that one client may make in the
-	// long run.
+	// Rate is the number of requests per second that one client may make at this
+	// instance in the long run.
 	Rate float64
 	// Burst is how many it may make at once; 0 means four seconds of the rate.
 	Burst int
-	// Shared: the instances of the fleet hold a client to the limit together. Without
-	// effect where Config has no Fleet.
-	Shared bool
 	// InFlight is how many requests of all clients may wait for an answer at once;
 	// 0 means 10,000. Answers from the near tier do not wait and are not counted.
 	InFlight int64

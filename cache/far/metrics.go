@@ -19,11 +19,11 @@ import (
 )
 
 type tierMetrics struct {
-	reads, writes, gossip *prometheus.CounterVec
-	announcements         *prometheus.CounterVec
-	listening             prometheus.Gauge
-	duration              prometheus.Histogram
-	dropped               prometheus.Counter
+	reads, writes *prometheus.CounterVec
+	announcements *prometheus.CounterVec
+	listening     prometheus.Gauge
+	duration      prometheus.Histogram
+	dropped       prometheus.Counter
 }
 
 // newMetrics registers all; reg may be nil.
@@ -46,8 +46,6 @@ func newMetrics(t *Tier, reg prometheus.Registerer) *tierMetrics {
 			"sent", "failed", "received", "invalid"),
 		listening: register.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "listening",
 			Help: "1 while this instance receives the announcements of the others."}),
-		gossip: counter("gossip_rounds_total", "Rounds in which reports were exchanged with the other instances, by result; refused: Redis replied with an error.",
-			"done", "timeout", "refused", "error", "canceled"),
 		duration: register.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: "read_duration_seconds",
 			Help: "Duration of reads from Redis.", Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25}}),
 	}

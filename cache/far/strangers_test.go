@@ -56,35 +56,3 @@ func TestAStrangeLeaseIsNotRenewed(t *testing.T) {
 		}
 	}
 }
-
-// TestStrangeRatesAreReplaced: the fleet goes on sharing.
-func TestStrangeRatesAreReplaced(t *testing.T) {
-	server, tier := started(t, patient)
-	rates := tier.Rates("test")
-	for i, key := range rates.keys {
-		for name, command := range strange(key) {
-			server.Must("FLUSHALL")
-			server.Must(command)
-			report := Report{Secret: []byte("of sixteen bytes"), Used: []Used{{"client", time.Minute}}, Lag: time.Second, Most: time.Hour}
-			fleet, err := rates.Exchange(t.Context(), report)
-			if err != nil || string(fleet.Secret) != "of sixteen bytes" || fleet.Instances < 1 || len(fleet.Used) == 0 {
-				t.Errorf("%s in the place of key %d: %+v %v", name, i, fleet, err)
-			}
-		}
-	}
-}
-
-// TestInstancesFromTheFutureAreForgotten: nobody hears of them, and they would count for ever.
-func TestInstancesFromTheFutureAreForgotten(t *testing.T) {
-	server, tier := started(t, patient)
-	rates := tier.Rates("test")
-	server.Must("ZADD " + rates.keys[1] + " inf a 9e15 b 1e300 c -inf d")
-	fleet, err := rates.Exchange(t.Context(), Report{Secret: []byte("of sixteen bytes"), Lag: time.Second, Most: time.Hour})
-	if err != nil || fleet.Instances != 1 {
-		t.Errorf("%d instances, %v", fleet.Instances, err)
-	}
-	other, err := tier.Rates("test").Exchange(t.Context(), Report{Secret: []byte("of sixteen bytes"), Lag: time.Second, Most: time.Hour})
-	if err != nil || other.Instances != 2 {
-		t.Errorf("%d instances, %v", other.Instances, err)
-	}
-}

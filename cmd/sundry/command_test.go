@@ -343,7 +343,7 @@ func dependencies() map[string][]string {
 		"cache/snapshot":    {"cache/durable", "metrics"}, "cache/web": {"cache/clients", "cache/confirm", "cache/entry", "cache/purged", "cache/snapshot", "metrics", "metrics/words"}, "cache/web/webtest": {"cache/entry"},
 		"proxy/uri": {"metrics/words"}, "proxy/through": {"cache/clients", "cache/jitter", "cache/waiters", "cache/web", "metrics/words", "proxy/uri", "proxy/express", "upstreams/host", "upstreams/lib/redact"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
-		"proxy/ratelimit":   {"cache/clients", "cache/far", "cache/jitter", "metrics"},
+		"proxy/ratelimit":   {"cache/clients"},
 		"proxy": {
 			"cache", "cache/clients", "cache/entry", "cache/jitter", "proxy/uri", "cache/policy", "cache/web", "metrics", "proxy/express", "proxy/through", "proxy/site/i18n", "proxy/mcp", "proxy/site/apidoc", "proxy/site/pages", "proxy/ratelimit", "proxy/site/status", "upstreams", "upstreams/catalog", "upstreams/lib/ipcard", "upstreams/loop", "upstreams/lib/plainjson",
 			"upstreams/fixtures", "metrics/words",

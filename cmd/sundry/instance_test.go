@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -261,4 +262,19 @@ func (p *instance) kill(t *testing.T) {
 // run executes a command line in a process that no second signal can stop at once.
 func run(ctx context.Context, args []string, getenv func(string) (string, bool), stdout, stderr io.Writer) error {
 	return execute(&process{ctx: ctx, urgent: context.Background(), getenv: getenv, stdout: stdout, stderr: stderr}, args)
+}
+
+// metric is the value of a series, which is given as a regular expression.
+func (p *instance) metric(name string) float64 {
+	p.t.Helper()
+	_, body := mustGet(p.t, p.admin+"/metrics")
+	m := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(body)
+	if m == nil {
+		p.t.Fatalf("no metric %s", name)
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return v
 }

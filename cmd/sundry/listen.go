@@ -117,7 +117,6 @@ func (s *server) begin(ctx, lives context.Context, loops *sync.WaitGroup) {
 	s.obtainCertificates(ctx, loops)
 	loops.Go(s.panics.Loop(lives, panics.Settings, s.replicator.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Autopilot, s.autopilot.Run))
-	loops.Go(s.panics.Loop(ctx, panics.Rates, s.front.ShareRates))
 	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepHistory))
 	if s.warms() {
 		loops.Go(s.panics.Loop(ctx, panics.WarmUp, s.front.Warm))

@@ -34,7 +34,6 @@ import (
 	"sundry/proxy/listener"
 	"sundry/proxy/live"
 	"sundry/proxy/logwriter"
-	"sundry/proxy/ratelimit"
 	"sundry/proxy/secure"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
@@ -203,7 +202,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	}
 	s.front, err = proxy.New(proxy.Config{
 		Transfers: listener.Origins(), Unsent: express.NewUnsent(s.memory()), Ended: func(conn net.Conn) { s.listener.Ended(conn) },
-		Fleet: s.fleet(), Status: s.statusStore(), Cache: s.cache, Store: s.store, Dial: s.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Languages: languages(s.config), Replay: s.cmd.Replay, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
+		Status: s.statusStore(), Cache: s.cache, Store: s.store, Dial: s.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Languages: languages(s.config), Replay: s.cmd.Replay, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
 		Recorded: func(of *catalog.Catalog) []*fixtures.Case {
 			cases, _ := casesFor(of, s.config.Catalog) // what is wrong with the others, check says
 			return cases
@@ -247,14 +246,6 @@ func frontSettings(c *config.Config) proxy.Settings {
 		f.MCP = &proxy.MCP{Origins: c.MCPOrigins}
 	}
 	return f
-}
-
-// fleet is where the instances share the rate limit; nil without Redis.
-func (s *server) fleet() ratelimit.Fleet {
-	if s.far == nil {
-		return nil
-	}
-	return s.far.Rates("clients")
 }
 
 // warms reports whether endpoints are filled ahead of requests: by default yes, but

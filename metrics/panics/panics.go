@@ -32,7 +32,6 @@ const (
 	Lease     Task = "lease"
 	Snapshot  Task = "snapshot"
 	Settings  Task = "settings" // the settings of the fleet
-	Rates     Task = "rates"    // clients' rates, which the fleet shares
 	Autopilot Task = "autopilot"
 	Advice    Task = "advice"
 	History   Task = "history"
@@ -44,7 +43,7 @@ const (
 
 func tasks() []Task {
 	return []Task{
-		Request, Wait, Listener, Fill, Dial, HotTable, FarWrite, FarListen, Lease, Snapshot, Settings, Rates,
+		Request, Wait, Listener, Fill, Dial, HotTable, FarWrite, FarListen, Lease, Snapshot, Settings,
 		Autopilot, Advice, History, WarmUp, Reload, Scrape, Stop,
 	}
 }

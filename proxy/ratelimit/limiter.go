@@ -1,11 +1,6 @@
 // Package ratelimit limits each client to a rate and a burst. It promises to decide
 // at once, from memory that is bounded, and to forget no client that is over its
-// limit, not even in a flood of addresses.
-//
-// The instances of a fleet tell each other about every second which clients have
-// used much here, so that one that spreads over all of them is held to nearly the
-// same limit (see Sharing). A client of one instance is limited as if there were
-// no others, and so are all while the others cannot be heard.
+// limit, not even in a flood of addresses. Each instance of a fleet limits for itself.
 package ratelimit
 
 import (
@@ -50,7 +45,6 @@ type Limiter struct {
 type shard struct {
 	mu      sync.Mutex
 	buckets [shardBuckets][bucketWays]slot
-	untold  [shardBuckets][bucketWays]uint32 // requests of each that Sharing has not taken
 }
 
 // slot is free once full has passed.
@@ -120,8 +114,7 @@ func (l *Limiter) answer(who clients.ID, now time.Time, counted bool) Allowance 
 		return Allowance{Low: true, Next: time.Duration(full - t - l.burst)}
 	}
 	if counted {
-		s.store(b, way, known, slot{who, full})
-		s.untold[b][way]++
+		s.buckets[b][way] = slot{who, full}
 	}
 	return l.allowance(full - t)
 }
@@ -153,14 +146,6 @@ func find(bucket *[bucketWays]slot, who clients.ID) (way int, known bool) {
 		}
 	}
 	return way, false
-}
-
-// store puts a client into a slot, which was another one's where it was not known.
-func (s *shard) store(b, way int, known bool, c slot) {
-	s.buckets[b][way] = c
-	if !known {
-		s.untold[b][way] = 0
-	}
 }
 
 // Clients returns how many clients are stored: those whose burst is not restored.

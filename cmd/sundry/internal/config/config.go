@@ -97,7 +97,7 @@ func Default() *Config {
 	return &Config{
 		Listen: ":8080", Admin: "127.0.0.1:9090", Language: "zh", LogFormat: "text", LogLevel: "info", LogHits: 100, LogRefusals: 100,
 		Forwarded: string(proxy.ByEither), DrainDelay: time.Second, DrainTimeout: 20 * time.Second, Builtin: true, Express: true,
-		Limits: proxy.Limits{Rate: 50, Shared: true, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond},
+		Limits: proxy.Limits{Rate: 50, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond},
 		Fills:  cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,
 		Cache:  Cache{Memory: near.DefaultMemory},
 		places: map[string]place{},

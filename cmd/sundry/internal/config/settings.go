@@ -212,8 +212,6 @@ func settings() []setting {
 			func(c *Config) *float64 { return &c.Limits.Rate }, parseRate),
 		single(setting{key: "limits.burst", expected: wholeRange(0, maxBurst), example: "40", reloadable: true},
 			func(c *Config) *int { return &c.Limits.Burst }, whole[int](0, maxBurst)),
-		single(setting{key: "limits.shared", expected: declare.Say("true or false"), example: "false", reloadable: true},
-			func(c *Config) *bool { return &c.Limits.Shared }, parseBool),
 		single(setting{key: "limits.in_flight", expected: wholeRange(1, maxInFlight), example: "10000", reloadable: true},
 			func(c *Config) *int64 { return &c.Limits.InFlight }, whole[int64](1, maxInFlight)),
 		single(setting{key: "limits.in_flight_share", expected: words.Say("a share from 0.01 to 1", "0.01 到 1 的比例"), example: "0.5", reloadable: true},
