@@ -32,9 +32,6 @@ func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 	s.notify("STOPPING=1")
 	s.log.Info("draining", "delay", delay, "timeout", timeout, "connections", publicServer.listener.Connections())
 	urgent := s.process.urgent
-	if s.config.ReusePort { // what operators order is for the process that takes over
-		s.panics.Go(panics.Stop, func() { _ = adminServer.Shutdown(urgent) }) // finishAdmin has the error
-	}
 	select {
 	case <-time.After(delay):
 	case <-urgent.Done():
@@ -95,7 +92,7 @@ func await(ctx context.Context, left ...<-chan struct{}) {
 }
 
 // finishAdmin closes the admin listener last, so that metrics can be read until
-// then, unless another process takes over. A request that takes long, such as a profile, is cut off.
+// then. A request that takes long, such as a profile, is cut off.
 func (s *server) finishAdmin(ctx context.Context, adminServer *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()

@@ -32,19 +32,12 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 			s.log.Info("stopped")
 		}
 	}()
-	// Beside another process, the public address is opened last: from then on the kernel
-	// gives this process its part of the connections. Else it is opened first, so that a
-	// mistake shows at once.
-	if !s.config.ReusePort {
-		if err := s.listen(ctx); err != nil {
-			return err
-		}
+	if err := s.listen(ctx); err != nil { // first, so that a mistake shows at once
+		return err
 	}
 	private, err := s.listenAdmin(ctx)
 	if err != nil {
-		if !s.config.ReusePort {
-			_ = errors.Join(s.listener.Close(), s.plain.close())
-		}
+		_ = errors.Join(s.listener.Close(), s.plain.close())
 		return s.cannotListen(ctx, "admin", "--admin", s.config.Admin, err)
 	}
 	s.catchUp(ctx)
@@ -71,12 +64,6 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	s.readSeen()
 	loops.Go(s.panics.Loop(ctx, panics.Advice, s.keepSeen))
 	s.awaitSnapshot(ctx)
-	if s.config.ReusePort {
-		if err := s.listen(ctx); err != nil {
-			cancel()
-			return errors.Join(err, adminServer.Close(), group.Wait())
-		}
-	}
 	publicServer := newPublic(newHTTPServer(s.front, s.log), s.listener, s.lane, s.secured())
 	s.panics.Server(publicServer.Server)
 	publicServer.accepts = s.panics.Listener(publicServer.accepts)

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 
-	"sundry/proxy/listener"
 	"sundry/upstreams"
 )
 
@@ -18,7 +17,7 @@ type network struct {
 // listenPublic opens the public listener.
 func (s *server) listenPublic(ctx context.Context) (err error) {
 	if s.process.network == nil {
-		return s.listener.Open(ctx, s.config.Listen, s.config.ReusePort)
+		return s.listener.Open(ctx, s.config.Listen)
 	}
 	l, err := s.process.network.listen(s.config.Listen)
 	s.listener.Use(l)
@@ -28,7 +27,7 @@ func (s *server) listenPublic(ctx context.Context) (err error) {
 // listenAdmin opens the admin listener.
 func (s *server) listenAdmin(ctx context.Context) (net.Listener, error) {
 	if s.process.network == nil {
-		return listener.Config(s.config.ReusePort).Listen(ctx, "tcp", s.config.Admin)
+		return (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Admin)
 	}
 	return s.process.network.listen(s.config.Admin)
 }

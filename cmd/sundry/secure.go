@@ -76,7 +76,7 @@ func (s *server) listenPlainly(ctx context.Context, inherited []net.Listener) er
 	l := s.listener.Another()
 	if len(inherited) > 0 {
 		l.Use(inherited[0])
-	} else if err := l.Open(ctx, s.config.Redirect, s.config.ReusePort); err != nil {
+	} else if err := l.Open(ctx, s.config.Redirect); err != nil {
 		return errors.Join(s.cannotListen(ctx, "redirect", "redirect:", s.config.Redirect, err), s.listener.Close())
 	}
 	srv := newHTTPServer(s.redirects(), s.log)

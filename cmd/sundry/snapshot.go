@@ -47,12 +47,11 @@ func (s *server) newSnapshot(reg prometheus.Registerer) *snapshotFile {
 	})}
 }
 
-// keptOfAPIs is what the file keeps of APIs: nothing with Redis, which has it, nor if another process may have taken over meanwhile:
-// it would read the file at its own next start, when it no longer holds.
+// keptOfAPIs is what the file keeps of APIs: nothing with Redis, which has it.
 func (s *server) keptOfAPIs(all snapshot.Cache) snapshot.Cache {
 	values, admit := all.All, all.Admit
 	all.All = func(yield func(string, []byte) bool) {
-		if s.far == nil && !s.config.ReusePort && s.snapshot.quiet.Load() {
+		if s.far == nil && s.snapshot.quiet.Load() {
 			values(yield)
 		}
 	}

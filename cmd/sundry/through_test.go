@@ -349,14 +349,6 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 		t.Errorf("the file would be read after a crash: %v", err)
 	}
 	p.end()
-	env["SUNDRY_REUSE_PORT"] = "true"
-	serveWith(t, env, "--to", origin).end()
-	delete(env, "SUNDRY_REUSE_PORT")
-	p = serveWith(t, env, "--to", origin)
-	if mustGet(t, p.public+"/a"); calls.Load() != 2 {
-		t.Errorf("%d calls: what another process may have purged since is read", calls.Load())
-	}
-	p.end()
 	other, asked := counting(t)
 	p = serveWith(t, env, "--to", other)
 	if mustGet(t, p.public+"/a"); asked.Load() != 1 {

@@ -59,10 +59,9 @@ func (l *Listener) Another() *Listener {
 	return &Listener{connections: l.connections, failures: l.failures, log: l.log}
 }
 
-// Open listens at an address. With reusePort, other processes of this user may listen there as
-// well.
-func (l *Listener) Open(ctx context.Context, address string, reusePort bool) (err error) {
-	c := Config(reusePort)
+// Open listens at an address.
+func (l *Listener) Open(ctx context.Context, address string) (err error) {
+	c := &net.ListenConfig{}
 	// Not Multipath TCP, which Go would use by default: its sockets do not support what
 	// Refuse needs to close without loss.
 	c.SetMultipathTCP(false)
@@ -73,15 +72,6 @@ func (l *Listener) Open(ctx context.Context, address string, reusePort bool) (er
 
 // Use takes over a listener that another process has opened, and keeps open.
 func (l *Listener) Use(inherited net.Listener) { l.Listener = inherited }
-
-// Config opens sockets that others may be opened beside, if reusePort is true.
-func Config(reusePort bool) *net.ListenConfig {
-	c := &net.ListenConfig{}
-	if reusePort {
-		c.Control = setReusePort
-	}
-	return c
-}
 
 // handshakeTime is how long TCP handshakes under way may take to complete.
 const handshakeTime = 100 * time.Millisecond

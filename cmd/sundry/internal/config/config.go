@@ -53,7 +53,6 @@ type Config struct {
 	Express               bool // answer hits in front of net/http
 	MCP                   bool // offer the endpoints to agents as tools
 	MCPOrigins            []string
-	ReusePort             bool // let other processes listen on the same addresses
 	Limits                proxy.Limits
 	Fills                 int
 	ReplyMemory           Size

@@ -207,7 +207,6 @@ func settings() []setting {
 		single(setting{key: "mcp", expected: declare.Say("true or false"), example: "true", reloadable: true}, func(c *Config) *bool { return &c.MCP }, parseBool),
 		list(setting{key: "mcp_origins", expected: words.Say("a scheme and a host, with a port if it is not the usual one", "协议和主机，端口不是通常的时再加端口"), example: "https://agent.example.org", reloadable: true},
 			func(c *Config) *[]string { return &c.MCPOrigins }, parseOrigin),
-		single(setting{key: "reuse_port", expected: declare.Say("true or false"), example: "true"}, func(c *Config) *bool { return &c.ReusePort }, parseBool),
 		single(setting{key: "limits.rate", expected: words.Say("a number of requests per second from 0.001 to 1000000, or 0 for no limit", "每秒的请求数，从 0.001 到 1000000，0 为不限"), example: "20", reloadable: true},
 			func(c *Config) *float64 { return &c.Limits.Rate }, parseRate),
 		single(setting{key: "limits.burst", expected: wholeRange(0, maxBurst), example: "40", reloadable: true},
