@@ -19,7 +19,7 @@ import (
 type adviseCmd struct {
 	flags
 	Log       []string `arg:"" placeholder:"LOG" help:"Logs of Sundry (text or JSON), or of nginx in its combined format, in any order; gzip is recognized, - is the standard input." zh:"Sundry 的日志（文本或 JSON），或 nginx 的 combined 格式的日志，先后不限；能识别 gzip，- 为标准输入。"`
-	Endpoints []string `name:"endpoint" placeholder:"NAME" help:"Endpoint to advise on (default: all). May be given several times." zh:"要建议的接口（默认：全部）。可以给出多次。" complete:"endpoints"`
+	Endpoints []string `name:"endpoint" placeholder:"NAME" help:"Endpoint to advise on (default: all). May be given several times." zh:"要建议的接口（默认：全部）。可以给出多次。"`
 	Target    string   `placeholder:"TARGET" help:"What to advise for: old=2% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour). Default: that of the endpoint." zh:"按什么目标建议：old=2%（旧响应最多占这么多），或 calls=100/h（每小时最多这么多次上游调用）。默认为接口自己的目标。"`
 	TTL       []string `name:"ttl" placeholder:"TTL,…" help:"List what these lead to, beside the present one, such as 1m,5m,1h." zh:"除现在的 TTL 以外，还要列出这些 TTL 的结果，例如 1m,5m,1h。"`
 	JSON      bool     `name:"json" help:"Print it as JSON." zh:"以 JSON 输出。"`

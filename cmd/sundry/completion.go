@@ -24,7 +24,7 @@ type completionCmd struct {
 
 // Help is shown below the usage.
 func (*completionCmd) Help() string {
-	return `Commands, flags, their values, endpoints and parameters are completed by the program itself, those of --catalog included. For good:
+	return `Commands, flags and their values are completed. For good:
 
   bash:  echo 'source <(sundry completion bash)' >> ~/.bashrc
 
@@ -35,7 +35,7 @@ func (*completionCmd) Help() string {
 
 // HelpInChinese is Help in Chinese.
 func (*completionCmd) HelpInChinese() string {
-	return `命令、选项、选项的值、接口和参数都由程序自己补全，包括 --catalog 中的。要长期使用：
+	return `可以补全命令、选项和选项的值。要长期使用：
 
   bash:  echo 'source <(sundry completion bash)' >> ~/.bashrc
 
@@ -66,7 +66,7 @@ func complete(w *process, parser *kong.Kong, words []string) error {
 		words = []string{""}
 	}
 	last := words[len(words)-1]
-	line, err := newCommandLine(w, parser, words[:len(words)-1])
+	line, err := newCommandLine(parser, words[:len(words)-1])
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 // TestCompletion: what may follow, by the words so far.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	dir, few := presence(t), onlyIn(t, "60s", "gamestatus", "ip", "ipinfo", "yiyan")
 	for _, c := range []struct {
 		words string // the last one is to be completed
 		want  string // all of it, or … and what it must hold
@@ -28,25 +27,13 @@ func TestCompletion(t *testing.T) {
 		{"schema config ", ""},
 		{"schema p", "part"},
 		{"completion ", "bash zsh fish"},
-		{"try 6", "60s"},
-		{"explain /api/6", "/api/60s"},
-		{"try 60s ", "date= type="},
-		{"try --replay 60s ty", "type="},
-		{"try 60s type=t", "type=text"},
-		{"try 60s type=text date=", "date=2026-08-22"},
-		{"try nonsense ", ""},
+		{"try ", ""},
 		{"try -- --re", ""},
-		{"doctor gamestatus ho", "host="},
-		{"doctor gamestatus ip", "ipinfo ip"},
-		{"try --catalog " + dir + " spa", "spare"},
-		{"try --catalog=" + dir + " spare ", "uid="},
-		{"try --catalog /does/not/exist i", ""},
-		{"advise x --json --endpoint y", "yiyan"},
 		{"advise x", ""},
 		{"nonsense ", "…serve"},
 	} {
 		args := append([]string{completeCommand}, strings.Split(c.words, " ")...)
-		out, errs, err := call(t, few, args...)
+		out, errs, err := call(t, nil, args...)
 		if err != nil || errs != "" {
 			t.Errorf("%s: %v %s", c.words, err, errs)
 		}
@@ -80,16 +67,16 @@ func TestShellsComplete(t *testing.T) {
 	for shell, c := range map[string]struct{ program, args, want string }{
 		"bash": {`source <(sundry completion bash)
 of() { COMP_LINE=$1 COMP_POINT=${#1}; _sundry; printf '%s|' "${COMPREPLY[@]}"; echo; }
-of "sundry ser"; of "sundry serve --log-format="; of "sundry try 60s type=te"; of "sundry schema "; complete -p sundry`, "",
-			"serve|\ntext|json|\ntext|\ncatalog|part|config|\ncomplete -o default -F _sundry sundry\n"},
+of "sundry ser"; of "sundry serve --log-format="; of "sundry schema "; complete -p sundry`, "",
+			"serve|\ntext|json|\ncatalog|part|config|\ncomplete -o default -F _sundry sundry\n"},
 		"zsh": {`autoload -Uz compinit; compinit -u -D; source <(sundry completion zsh)
 _describe() { print -rl -- "${(@P)4}"; }
 _files() { print files; }
 words=(sundry schema ''); CURRENT=3; _sundry; words=(sundry serve --config ''); CURRENT=4; _sundry; print $_comps[sundry]`, "-f",
 			"catalog\npart\nconfig\nfiles\n_sundry\n"},
 		"fish": {`sundry completion fish | source
-complete -C "sundry ser"; complete -C "sundry schema "; complete -C "sundry try 60s type=te"`, "--no-config",
-			"serve\tServe the endpoints.\ncatalog\npart\nconfig\ntype=text\n"},
+complete -C "sundry ser"; complete -C "sundry schema "`, "--no-config",
+			"serve\tServe the endpoints.\ncatalog\npart\nconfig\n"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			path, err := exec.LookPath(shell)

@@ -27,7 +27,7 @@ type doctorCmd struct {
 	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree." zh:"把真实数据源的响应录制下来，存入 --catalog 的目录或源码目录。"`
 	Force    bool     `help:"With --record, save answers as well whose values have other types than the recorded ones." zh:"与 --record 一起用：值的类型与录制的不同时也保存。"`
 	Progress *bool    `negatable:"" help:"Report each source on the standard error as it is finished (default: if that is a terminal)." zh:"每查完一个数据源，就在标准错误输出中报告（默认：只在终端中）。"`
-	Subjects []string `arg:"" optional:"" help:"Endpoints to examine, and APIs to reach (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." zh:"要检查的接口和 API（默认：全部）。只有一个接口时，后面可以给出参数，例如 kd id=YT0000000000001。" placeholder:"ENDPOINT" complete:"subjects"`
+	Subjects []string `arg:"" optional:"" help:"Endpoints to examine, and APIs to reach (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." zh:"要检查的接口和 API（默认：全部）。只有一个接口时，后面可以给出参数，例如 kd id=YT0000000000001。" placeholder:"ENDPOINT"`
 }
 
 // Run calls every source once, on its own, and compares its answer with the

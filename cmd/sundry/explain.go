@@ -26,7 +26,7 @@ type explainCmd struct {
 	Admin  string   `help:"The server's admin listener, if given to it by a flag: an address such as 127.0.0.1:9090, or the URL of its console (http or https)." zh:"服务的管理端口，如果它是用选项指定的：地址，例如 127.0.0.1:9090，或控制台的 URL（http 或 https）。" placeholder:"ADDR"`
 	Header []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." zh:"请求字段，例如 'Accept-Language: de'。可以给出多次。" placeholder:"FIELD" sep:"none"`
 	JSON   bool     `name:"json" help:"Print it as JSON." zh:"以 JSON 输出。"`
-	URL    string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." zh:"URL，或路径加查询串，例如 '/api/ip?ip=8.8.8.8'。" complete:"addresses"`
+	URL    string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." zh:"URL，或路径加查询串，例如 '/api/ip?ip=8.8.8.8'。"`
 	Params []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8, of an endpoint that is named in place of the URL." zh:"参数，例如 ip=8.8.8.8；前面不写 URL，而写接口的名称。" placeholder:"NAME=VALUE"`
 }
 

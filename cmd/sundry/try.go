@@ -19,8 +19,8 @@ import (
 
 type tryCmd struct {
 	faultFlags
-	Endpoint string   `arg:"" help:"Endpoint or API to call; with --to, a path with its query." zh:"要调用的接口或 API；有 --to 时为路径加查询串。" complete:"callable"`
-	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8; of an API as it is, a path with its query, such as '/a?x=1'." zh:"参数，例如 ip=8.8.8.8；原样代理的 API 则为路径加查询串，例如 '/a?x=1'。" placeholder:"NAME=VALUE" complete:"parameters"`
+	Endpoint string   `arg:"" help:"Endpoint or API to call; with --to, a path with its query." zh:"要调用的接口或 API；有 --to 时为路径加查询串。"`
+	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8; of an API as it is, a path with its query, such as '/a?x=1'." zh:"参数，例如 ip=8.8.8.8；原样代理的 API 则为路径加查询串，例如 '/a?x=1'。" placeholder:"NAME=VALUE"`
 }
 
 // Run makes one call without the cache and shows each stage of every attempt.

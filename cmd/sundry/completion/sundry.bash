@@ -10,8 +10,5 @@ _sundry() {
         # bash replaces what follows the last = or : only.
         COMPREPLY+=("${candidate#"${current%"${current##*[=:]}"}"}")
     done < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
-    if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]]; then
-        compopt -o nospace
-    fi
 }
 complete -o default -F _sundry sundry

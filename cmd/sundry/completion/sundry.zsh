@@ -2,25 +2,20 @@
 # Completion of sundry for zsh: source <(sundry completion zsh), after compinit
 
 _sundry() {
-    local -a described undivided
+    local -a described
     local line word help
     for line in "${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
         [[ -z $line ]] && continue
         word=${line%%$'\t'*}
         help=${${line#"$word"}#$'\t'}
         word=${word//:/\\:}${help:+:$help}
-        if [[ ${line%%$'\t'*} == *= ]]; then
-            undivided+=("$word")
-        else
-            described+=("$word")
-        fi
+        described+=("$word")
     done
-    if (( ! $#described && ! $#undivided )); then
+    if (( $#described )); then
+        _describe -t values sundry described
+    else
         _files
-        return
     fi
-    (( $#described )) && _describe -t values sundry described
-    (( $#undivided )) && _describe -t parameters parameter undivided -S ''
 }
 
 if [[ $funcstack[1] == _sundry ]]; then
