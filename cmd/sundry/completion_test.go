@@ -76,7 +76,7 @@ words=(sundry schema ''); CURRENT=3; _sundry; words=(sundry serve --config ''); 
 			"catalog\npart\nconfig\nfiles\n_sundry\n"},
 		"fish": {`sundry completion fish | source
 complete -C "sundry ser"; complete -C "sundry schema "`, "--no-config",
-			"serve\tServe the endpoints.\ncatalog\npart\nconfig\n"},
+			"serve\tServe the endpoints.\ncatalog\nconfig\npart\n"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			path, err := exec.LookPath(shell)
