@@ -36,7 +36,7 @@ type judge struct {
 	mu     sync.Mutex
 	asked  map[string]int64    // the last number that the source gave, by key
 	gave   map[string][]served // the numbers that the source gave, by key
-	served map[string][]served // the highest numbers served, by key, and by key and instance
+	served map[string][]served // the highest numbers served, by key (by instances that were not disturbed), and by key and instance
 	orders map[string][]order  // purges and drops that were acknowledged, by key
 	story  map[string][]event  // what became of a key: calls of its source, and answers that differ from the last of that instance
 	last   map[string]int64    // the last number served, by key and instance
@@ -137,12 +137,18 @@ func (j *judge) answer(instance, key string, n int64, from time.Time) {
 		j.last[own] = n
 		j.tell(key, "%s serves %d", instance, n)
 	}
-	for _, of := range []string{key, own} {
-		if last := j.servedBy(of, now); n > last.n {
-			j.served[of] = append(j.served[of], served{now, n})
-		}
+	j.note(own, n, now)
+	if calm { // or Redis may lack it, and others cannot know it if the instance ends
+		j.note(key, n, now)
 	}
 	j.forget(key, now)
+}
+
+// note notes that a number was served at a time. The lock is held.
+func (j *judge) note(of string, n int64, at time.Time) {
+	if last := j.servedBy(of, at); n > last.n {
+		j.served[of] = append(j.served[of], served{at, n})
+	}
 }
 
 // older reports whether the source was asked for one number before the other, by more than
