@@ -70,10 +70,8 @@ func (s *Space) state(key string, m *entry.Meta, now time.Time) (policy.State, t
 // stateBy is state by a deadline that is known already.
 func (s *Space) stateBy(deadline time.Time, key string, m *entry.Meta, now time.Time) (policy.State, time.Duration) {
 	state, left := s.policy.StateBy(deadline, m, now)
-	if s.keys.Any(now) {
-		if before := s.keyPurgedBefore(key, now); m.MadeBefore(before, now) {
-			return policy.Gone, min(left, before.Sub(now))
-		}
+	if before := s.keyPurgedBefore(key, now); m.MadeBefore(before, now) {
+		return policy.Gone, min(left, before.Sub(now))
 	}
 	return s.purge.Load().Apply(m, &s.policy, now, state, left)
 }

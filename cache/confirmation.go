@@ -25,8 +25,8 @@ func (s *Space) confirm(ctx context.Context, key string, load Loader, created, n
 // runConfirmation is run for a copy that is to be confirmed. It does not look into Redis if too many others do, or if Redis has the same
 // version as at the last look. A version is some bytes long, where an entry may have megabytes.
 func (f *fill) runConfirmation(flight *flight) (*flightResult, error) {
-	defer f.cache.confirmed.End()
 	if f.cache.confirmed.Begin() {
+		defer f.cache.confirmed.End()
 		f.compareVersions()
 	} else {
 		f.noteLook(false)

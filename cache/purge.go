@@ -18,18 +18,11 @@ type purges struct{ ordered, heard map[string]policy.Purge }
 // of is what applies to an endpoint; nil: nothing.
 func (m *purges) of(endpoint string) *policy.Purge {
 	own, all := m.heard[endpoint], m.heard[policy.AllEndpoints]
-	merged := policy.Purge{Soft: later(own.Soft, all.Soft), Hard: later(own.Hard, all.Hard)}
+	merged := policy.Purge{Soft: policy.Later(own.Soft, all.Soft), Hard: policy.Later(own.Hard, all.Hard)}
 	if merged == (policy.Purge{}) {
 		return nil
 	}
 	return &merged
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // SetPurges replaces all purges in force by these, by endpoint or for
@@ -81,7 +74,7 @@ func heardAt(order, known, heard, now time.Time) time.Time {
 	if order.Equal(known) {
 		return heard
 	}
-	return notAhead(later(order, heard), now)
+	return notAhead(policy.Later(order, heard), now)
 }
 
 // notAhead is the time of a purge, or now, if it is further ahead than clocks differ by.
@@ -112,7 +105,7 @@ func (s *Space) purgeKey(key string, at, now time.Time) {
 		if removed.After(now) {
 			removed = now // by a clock that was ahead; others may have filled the key since
 		}
-		s.cache.far.Delete(key, later(at, removed))
+		s.cache.far.Delete(key, policy.Later(at, removed))
 	}
 }
 
@@ -134,7 +127,7 @@ func (s *Space) keyPurgedBefore(key string, now time.Time) time.Time {
 func (s *Space) purgedBefore(key string, now time.Time) time.Time {
 	at := s.keyPurgedBefore(key, now)
 	if p := s.purge.Load(); p != nil {
-		at = later(at, p.Hard)
+		at = policy.Later(at, p.Hard)
 	}
 	return at
 }
@@ -157,7 +150,7 @@ func (s *Space) creationTime(key string, now time.Time) time.Time {
 func (s *Space) lastPurge(key string, now time.Time) time.Time {
 	last := s.purgedBefore(key, now)
 	if p := s.purge.Load(); p != nil {
-		last = later(last, p.Soft)
+		last = policy.Later(last, p.Soft)
 	}
 	return last
 }
@@ -212,7 +205,7 @@ func (s *Space) tellDrop(ctx context.Context, key string, now time.Time) context
 	if !s.dropped.Any(now) {
 		return ctx
 	}
-	if at := later(s.dropped.Last(s.cache.near.Hash(key), now), s.dropped.Forgotten()); !at.IsZero() {
+	if at := policy.Later(s.dropped.Last(s.cache.near.Hash(key), now), s.dropped.Forgotten()); !at.IsZero() {
 		return context.WithValue(ctx, dropKey{}, at)
 	}
 	return ctx

@@ -36,11 +36,11 @@ func (t *Table) of(hash uint64) *place { return &t.places[hash%places] }
 
 // Due reports whether a copy that was created at a time needs a confirmation. A clock that was set back makes it due.
 func (t *Table) Due(hash uint64, created, now time.Time) bool {
+	if age := now.Sub(created); age >= 0 && age < Every {
+		return false
+	}
 	p := t.of(hash)
-	return p.isDue(p.until.Load(), hash, now) && !isNew(created, now)
-}
-
-func (p *place) isDue(until int64, hash uint64, now time.Time) bool {
+	until := p.until.Load()
 	if p.hash.Load() != hash {
 		until -= int64(Every - Again)
 	}
@@ -48,17 +48,11 @@ func (p *place) isDue(until int64, hash uint64, now time.Time) bool {
 	return left <= 0 || left > int64(Every)
 }
 
-// isNew reports whether a copy was created so lately that it needs no confirmation.
-func isNew(created, now time.Time) bool {
-	age := now.Sub(created)
-	return age >= 0 && age < Every
-}
-
 // Claim is Due, but only one caller gets true. For the others, the copy needs no confirmation then.
 func (t *Table) Claim(hash uint64, created, now time.Time) bool {
 	p := t.of(hash)
 	until := p.until.Load()
-	if !p.isDue(until, hash, now) || isNew(created, now) || !p.until.CompareAndSwap(until, now.Add(Every).UnixNano()) {
+	if !t.Due(hash, created, now) || !p.until.CompareAndSwap(until, now.Add(Every).UnixNano()) {
 		return false
 	}
 	if p.hash.Swap(hash) != hash {
@@ -91,8 +85,14 @@ func (t *Table) IsConfirmedBy(hash, version uint64) bool {
 	return p.hash.Load() == hash && p.version.Load() == version
 }
 
-// Begin reports whether a confirmation may begin: no more than Most run. End must be called in any case.
-func (t *Table) Begin() bool { return t.running.Add(1) <= Most }
+// Begin reports whether a confirmation may begin, because fewer than Most run. If so, End must be called.
+func (t *Table) Begin() bool {
+	if t.running.Add(1) <= Most {
+		return true
+	}
+	t.End()
+	return false
+}
 
-// End ends a confirmation.
+// End ends a confirmation that has begun.
 func (t *Table) End() { t.running.Add(-1) }

@@ -38,3 +38,11 @@ func (p *Purge) Apply(meta *entry.Meta, under *Policy, now time.Time, state Stat
 	}
 	return Stale, min(left, p.Soft.Sub(now))
 }
+
+// Later returns the later one of two times.
+func Later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

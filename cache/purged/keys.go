@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sundry/cache/policy"
 )
 
 const (
@@ -42,7 +44,7 @@ func (k *Keys) Add(hash uint64, at, now time.Time, life time.Duration) {
 	defer k.mu.Unlock()
 	p := purge{at, now.Add(life)}
 	before, known := k.find(hash)
-	p.at, p.until = later(before.at, p.at), later(before.until, p.until)
+	p.at, p.until = policy.Later(before.at, p.at), policy.Later(before.until, p.until)
 	k.purges.Store(hash, p)
 	if !p.until.Before(orZero(k.until.Load())) {
 		k.until.Store(&p.until)
@@ -111,13 +113,6 @@ func (k *Keys) Redate(at func(time.Time) time.Time) {
 		again := at(*forgotten)
 		k.forgotten.Store(&again)
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func orZero(t *time.Time) time.Time {

@@ -47,7 +47,6 @@ func (s *Store) confirm(key string, o *Object, rules *Rules, now time.Time) {
 		return
 	}
 	if !s.confirmed.Begin() {
-		s.confirmed.End()
 		s.confirmed.Looked(o.hash, false, now)
 		return
 	}

@@ -277,7 +277,7 @@ func TestDependencies(t *testing.T) {
 func dependencies() map[string][]string {
 	return map[string][]string{
 		// Libraries: they know nothing of the service.
-		"cache/clients": {}, "cache/confirm": {}, "cache/purged": {}, "cache/waiters": {}, "cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
+		"cache/clients": {}, "cache/confirm": {}, "cache/purged": {"cache/policy"}, "cache/waiters": {}, "cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
 		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/conntest": {}, "upstreams/lib/costtest": {"upstreams/lib/longtest"}, "upstreams/lib/longtest": {},
 		"upstreams/lib/minecraft": {"upstreams/lib/guard", "upstreams/lib/pixels", "metrics/words"}, "upstreams/lib/peertest": {"upstreams/lib/longtest"}, "upstreams/lib/plainjson": {},
 		"upstreams/lib/qrcode": {"metrics/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"metrics/words"}, "upstreams/lib/signing": {"upstreams/lib/webpage"}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {}, "upstreams/lib/charsets": {},

@@ -75,7 +75,7 @@ func (c *convergence) join() {
 			c.purged[i] = p
 			for _, o := range orders {
 				if o.Do == DoDrop {
-					c.dropped[i][o.Key] = later(c.dropped[i][o.Key], o.At)
+					c.dropped[i][o.Key] = policy.Later(c.dropped[i][o.Key], o.At)
 				}
 			}
 		},

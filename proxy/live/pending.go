@@ -191,7 +191,7 @@ func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 
 // isOvertakenBy reports whether a change of the same target, from elsewhere, is later.
 func (c *pendingChange) isOvertakenBy(other time.Time) bool {
-	return c.waited && other.After(later(c.At, c.Known))
+	return c.waited && other.After(policy.Later(c.At, c.Known))
 }
 
 // lacking returns the changes that the settings do not hold, beside those that they are known to include.

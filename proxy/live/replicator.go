@@ -155,7 +155,7 @@ func (r *Replicator) noteMissed(stored *Settings) {
 			return
 		}
 	}
-	r.missed = later(r.missed, stored.floor)
+	r.missed = policy.Later(r.missed, stored.floor)
 	r.cfg.Log.Warn("some drops were missed and are no longer known; all that was cached before is purged here", "before", r.missed)
 }
 

@@ -126,7 +126,7 @@ func (s *Settings) merge(o *Settings) *Settings {
 	if len(o.records) == 0 && o.floor.IsZero() {
 		return s
 	}
-	all := settingsOf(slices.Concat(s.records, o.records), later(s.floor, o.floor))
+	all := settingsOf(slices.Concat(s.records, o.records), policy.Later(s.floor, o.floor))
 	all.Seq = max(all.Seq, s.Seq, o.Seq)
 	return all
 }
@@ -171,7 +171,7 @@ func (s *Settings) keepDrops(all []Record) {
 		case len(s.drops) < maxDrops:
 			s.drops[r.ID] = true
 		default:
-			s.floor = later(s.floor, r.At.Add(time.Millisecond))
+			s.floor = policy.Later(s.floor, r.At.Add(time.Millisecond))
 		}
 		known[r.subject()] = true
 	}
@@ -310,16 +310,8 @@ func (s *Settings) purgesSince(missed time.Time) map[string]policy.Purge {
 	maps.Copy(all, s.Purges)
 	if !missed.IsZero() {
 		p := all[policy.AllEndpoints]
-		p.Hard = later(p.Hard, missed)
+		p.Hard = policy.Later(p.Hard, missed)
 		all[policy.AllEndpoints] = p
 	}
 	return all
-}
-
-// later returns the later one of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -76,7 +76,7 @@ func (st *storedSettings) settings() (*Settings, error) {
 	if st.CompleteTo != st.Seq {
 		all = append(all, st.unaudited()...)
 		if len(st.Audit) >= maxAudit && len(st.Orders) >= maxOrders {
-			floor = later(floor, st.Audit[0].At)
+			floor = policy.Later(floor, st.Audit[0].At)
 		}
 	}
 	s := settingsOf(all, floor)
